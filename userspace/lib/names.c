@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /* String tables of bpf/abi/access.h, each asserted against its enum. */
-#include "names.h"
+#include "lib/names.h"
 
 #include <string.h>
 
-#include "access.h"
+#include "abi/access.h"
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 

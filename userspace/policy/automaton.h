@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "image.h"
+#include "abi/image.h"
 
 /*
  * One pattern of one rule. Patterns are given in the order of the layers: the last that matches wins, access by access.

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "automaton.h"
+#include "policy/automaton.h"
 
 #define RF_POLICY_BYTES_MAX (1U << 20) /* of one file */
 #define RF_POLICY_LAYERS_MAX 16
