@@ -28,7 +28,7 @@ enum rf_strength { RF_KERNEL, RF_VERIFIED, RF_DECLARED };
 
 /* What the enforcer knows of a run; all strings may be NULL (unknown) and are borrowed. */
 struct rf_run_info {
-	const char *run;    /* its name, "r-20261130-000142" style */
+	const char *run; /* its name, "r-20261130-000142" style */
 	const char *policy; /* name */
 	const char *digest; /* 64 hex digits */
 	const char *person, *agent, *task;
@@ -38,7 +38,7 @@ struct rf_rule_info {
 	const char *id, *why, *layer;
 };
 struct rf_host_info {
-	const char *host;    /* name */
+	const char *host; /* name */
 	const char *boot_id; /* /proc/sys/kernel/random/boot_id */
 	int64_t boot_offset_ns; /* CLOCK_REALTIME - CLOCK_BOOTTIME */
 };
@@ -67,8 +67,14 @@ int rf_log_open(const char *path, uint64_t max_bytes, unsigned int keep, struct 
 void rf_log_close(struct rf_log **log);
 /* One line, one write(2), so that SIGKILL never tears it; -errno: nothing of it was written (a torn tail is cut). */
 int rf_log_append(struct rf_log *log, const char *line, size_t len);
+/* What was appended is on the disk: 0 or -errno. */
+int rf_log_sync(struct rf_log *log);
 /*
- * For a daemon that starts again: calls seen(ctx, cpu, seq) for every kernel event in the last `bytes` of the log, so
- * that an event that was written but not yet taken from the ring is not written twice. A torn last line is cut off.
+ * For a daemon that starts again: calls seen(ctx, cpu, seq) for every kernel event in the last `bytes` of the log
+ * (FILE, then FILE.1 ...), so that an event that was written but not yet taken from the ring is not written twice.
+ * Only events of this boot_id (NULL: any) that stand behind the last "daemon.start": a new boot, or programs loaded
+ * afresh, count from 1 again, and their events must not be taken for old ones. So "daemon.start" is for an enforcer
+ * that loads its programs, "adopt" for one that takes over pins. A torn last line is cut off. No log yet: 0.
  */
-int rf_log_tail(const char *path, size_t bytes, void (*seen)(void *ctx, uint32_t cpu, uint64_t seq), void *ctx);
+int rf_log_tail(const char *path, size_t bytes, const char *boot_id,
+		void (*seen)(void *ctx, uint32_t cpu, uint64_t seq), void *ctx);
