@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Prove run.sh itself, on the kernels named or all of kernels.list: one line per check, status 1 if any failed.
+set -euo pipefail
+
+here=$(cd "$(dirname "$0")" && pwd)
+run=$here/run.sh
+out=$(mktemp -d)
+trap 'rm -rf "$out"' EXIT
+failed=0
+
+# check NAME WANTED-STATUS PATTERN RUN-ARGUMENT...: the pattern (an extended regex) must match all of the output
+check() {
+	local name=$1 wanted=$2 pattern=$3 got=0 text start=$SECONDS
+
+	text=$("$run" -k "$kernel" -o "$out" "${@:4}" 2>"$out/stderr") || got=$?
+	if [[ $got = "$wanted" && $text =~ ^$pattern$ ]]; then
+		echo "ok     $kernel: $name ($((SECONDS - start)) s)"
+	else
+		echo "FAILED $kernel: $name: status $got, wanted $wanted; output '$text', wanted '$pattern'"
+		tail -n 30 "$out/stderr"
+		failed=1
+	fi
+}
+
+# shellcheck disable=SC2016 # for the guest's shell
+self() {
+	kernel=$1
+	check "booted in under 10 s" 0 '[0-9]\.[0-9]+' -- cut -d ' ' -f 1 /proc/uptime
+	check "status 3, both outputs, env and directory" 3 "out err v w $PWD rfguest" -e 'V=v w' -- \
+		sh -c 'printf "out "; printf "err " >&2; printf "%s %s %s" "$V" "$(pwd)" "$(hostname)"; exit 3'
+	check "death by signal" 143 '' -- sh -c 'kill -TERM $$'
+	check "no such command" 127 '.*no-such-command.*' -- no-such-command
+	check "nothing lost of 20 MB, with a process left behind" 0 '20000000' -- \
+		sh -c 'sleep 1000 & head -c 20000000 /dev/zero | tee /out/big | wc -c'
+	[[ $(stat -c %s "$out/big") = 20000000 ]] || { echo "FAILED $kernel: /out/big is short"; failed=1; }
+	check "time limit" 124 'begin' -t 15 -- sh -c 'echo begin; sleep 1000'
+	check "panic" 125 'begin' -- sh -c 'echo begin; echo c >/proc/sysrq-trigger; sleep 100'
+	grep -q 'sysrq triggered crash' "$out/stderr" || { echo "FAILED $kernel: panic text not shown"; failed=1; }
+	check "power off by the command" 125 '' -- sh -c 'echo o >/proc/sysrq-trigger; sleep 100'
+	check "bpf in the LSM list, BTF is there" 0 '.*,bpf.*' -- \
+		sh -c 'test -s /sys/kernel/btf/vmlinux && cat /sys/kernel/security/lsm'
+	check "the cached BTF is the kernel's" 0 '' -- \
+		cmp /sys/kernel/btf/vmlinux "${XDG_CACHE_HOME:-$HOME/.cache}/ringfence/kernels/$kernel/vmlinux.btf"
+	check "the host's tools" 0 'git node python hello' -- sh -c '
+		git --version >/dev/null && echo -n "git "; node -e "process.stdout.write(\"node \")"
+		python3 -c "print(\"python\", end=\" \")"; echo "int puts(const char *); int main(void) { puts(\"hello\"); }" |
+		gcc -x c -o /tmp/hello - && /tmp/hello'
+	check "every file system" 0 'ext4 xfs btrfs tmpfs overlay done' -- sh -ec "
+		'$here/mkfs.sh' /mnt/rf
+		for d in ext4 xfs btrfs tmpfs overlayfs; do
+			echo x >/mnt/rf/\$d/x; test -s /mnt/rf/\$d/x; printf '%s ' \$(findmnt -n -o FSTYPE /mnt/rf/\$d)
+		done; echo done"
+	check "4 CPUs" 0 4 -c 4 -- nproc
+	check "preempt=full" 0 '.*\(full\).*' -a preempt=full -- cat /sys/kernel/debug/sched/preempt
+	check "writes stay in the guest" 0 '' -- touch "$here/selftest-wrote-this"
+	[[ ! -e $here/selftest-wrote-this ]] || { echo "FAILED $kernel: the guest wrote to the host"; failed=1; }
+	check "icount" 0 '1' -i -- nproc
+}
+
+(($#)) || mapfile -t kernels < <("$here/fetch.sh" -l)
+for kernel in "${@:-${kernels[@]}}"; do
+	self "$kernel"
+done
+exit "$failed"
