@@ -38,7 +38,8 @@ struct rf_policy_args {
 	/*
 	 * What an absolute literal path is in the reference view when all symlinks are followed: 0 and *ret (malloc'ed),
 	 * or negative errno: then the path stays as written. NULL: no resolution (a pure check). Asked for the literal
-	 * prefix of every pattern: both spellings then work.
+	 * prefix of every pattern: both spellings then work. Kept for rf_policy_explain(): it and ctx must live as long
+	 * as the policy then.
 	 */
 	int (*resolve)(void *ctx, const char *path, char **ret);
 	void *ctx;
@@ -47,12 +48,12 @@ struct rf_policy_args {
 	size_t floor_len;
 	/* Variables: workspace, home, tmp, user, run. NULL: not given; use of it in a pattern is then an error. */
 	const char *const *vars; /* "name=value", NULL-terminated; values absolute paths for workspace, home, tmp */
-	time_t now;		 /* for "expires" */
+	time_t now; /* for "expires" */
 };
 
 struct rf_rule {
-	const char *id;	   /* given, or "files[3]" style: section and place */
-	const char *why;   /* or NULL */
+	const char *id; /* given, or "files[3]" style: section and place */
+	const char *why; /* or NULL */
 	const char *layer; /* name of the policy it comes from; "floor" for the floor */
 	const char *file;
 	unsigned int line;
@@ -67,8 +68,8 @@ int rf_policy_compile(const struct rf_policy_args *args, struct rf_policy **ret,
 void rf_policy_free(struct rf_policy **p);
 
 const char *rf_policy_name(const struct rf_policy *p);
-const char *rf_policy_owner(const struct rf_policy *p);   /* or NULL */
-const char *rf_policy_stage(const struct rf_policy *p);   /* "pilot", "production" or NULL */
+const char *rf_policy_owner(const struct rf_policy *p); /* or NULL */
+const char *rf_policy_stage(const struct rf_policy *p); /* "pilot", "production" or NULL */
 const char *rf_policy_expires(const struct rf_policy *p); /* "YYYY-MM-DD" or NULL */
 bool rf_policy_observes(const struct rf_policy *p);
 const char *rf_policy_digest(const struct rf_policy *p); /* 64 hex digits: SHA-256 of the effective policy */
@@ -82,7 +83,8 @@ int rf_policy_show(const struct rf_policy *p, FILE *out);
 /*
  * What the policy says, with the reason: the evaluator behind `policy explain` and `policy test`.
  * object of a file access: an absolute path (symlinks of literal prefixes resolved as at compile time);
- * of net.connect: ADDRESS:PORT[/tcp|udp], IPv6 in brackets; of net.unix: an absolute path.
+ * of net.connect: ADDRESS:PORT[/tcp|udp], IPv6 in brackets; of net.unix: an absolute path. "anonymous" for
+ * file.execute and "unknown-filesystem" for any file access ask for the rules of exec and of unknown-filesystem.
  * 0, or -EINVAL with *diag (unknown access, malformed object).
  */
 struct rf_explanation {
