@@ -125,11 +125,6 @@ int rf_texts_load_floor(struct rf_texts *t, const char *path)
 	return err ? err : rf_text_set(&t->floor, NULL, path ? path : RF_FLOOR_DEFAULT, text, len);
 }
 
-struct compile {
-	struct rf_texts *t;
-	const struct rf_option_list *dirs;
-};
-
 static int give(const struct rf_text *text, char **ret_text, size_t *ret_len, char **ret_file)
 {
 	__cleanup(freep) char *copy = malloc(text->len + 1), *file = strdup(text->file);
@@ -145,18 +140,18 @@ static int give(const struct rf_text *text, char **ret_text, size_t *ret_len, ch
 
 static int find(void *ctx, const char *name, char **ret_text, size_t *ret_len, char **ret_file)
 {
-	struct compile *c = ctx;
+	struct rf_texts *t = ctx;
 	__cleanup(freep) char *text = NULL, *file = NULL;
 	size_t len;
 	int err;
 
-	for (size_t i = 0; i < c->t->layer_count; i++)
-		if (!strcmp(c->t->layers[i].name, name))
-			return give(&c->t->layers[i], ret_text, ret_len, ret_file);
-	err = c->dirs ? rf_texts_find(c->dirs, name, &text, &len, &file) : -ENOENT;
+	for (size_t i = 0; i < t->layer_count; i++)
+		if (!strcmp(t->layers[i].name, name))
+			return give(&t->layers[i], ret_text, ret_len, ret_file);
+	err = t->dirs ? rf_texts_find(t->dirs, name, &text, &len, &file) : -ENOENT;
 	if (!err)
-		err = rf_texts_add_layer(c->t, name, file, text, len);
-	return err ? err : give(&c->t->layers[c->t->layer_count - 1], ret_text, ret_len, ret_file);
+		err = rf_texts_add_layer(t, name, file, text, len);
+	return err ? err : give(&t->layers[t->layer_count - 1], ret_text, ret_len, ret_file);
 }
 
 static int remember(struct rf_texts *t, const char *path, const char *target)
@@ -183,52 +178,55 @@ static int remember(struct rf_texts *t, const char *path, const char *target)
  */
 static int resolve(void *ctx, const char *path, char **ret)
 {
-	struct compile *c = ctx;
+	struct rf_texts *t = ctx;
 	__cleanup(freep) char *target = NULL;
 	int err;
 
-	for (size_t i = 0; i < c->t->resolved_count; i++)
-		if (!strcmp(c->t->resolved[i].path, path))
-			return (*ret = strdup(c->t->resolved[i].target)) ? 0 : -ENOMEM;
-	if (c->t->frozen)
+	for (size_t i = 0; i < t->resolved_count; i++)
+		if (!strcmp(t->resolved[i].path, path))
+			return (*ret = strdup(t->resolved[i].target)) ? 0 : -ENOMEM;
+	if (t->frozen)
 		return -ENOENT;
 	target = realpath(path, NULL);
 	if (!target)
 		return -errno;
-	err = strcmp(path, target) ? remember(c->t, path, target) : 0;
+	err = strcmp(path, target) ? remember(t, path, target) : 0;
 	if (!err)
 		*ret = TAKE_PTR(target);
 	return err;
 }
 
-static int compile(struct rf_texts *t, const struct rf_option_list *dirs, bool look, struct rf_policy **ret,
-		   struct rf_diag *diag)
+void rf_texts_args(struct rf_texts *t, const struct rf_option_list *dirs, bool look, struct rf_policy_args *ret)
 {
-	struct compile ctx = {.t = t, .dirs = dirs};
-	struct rf_policy_args args = {
+	t->dirs = dirs;
+	*ret = (struct rf_policy_args){
 		.name = t->policy.file,
 		.text = t->policy.text,
 		.len = t->policy.len,
 		.find = find,
 		.resolve = look ? resolve : NULL,
-		.ctx = &ctx,
+		.ctx = t,
 		.floor_name = t->floor.file,
 		.floor_text = t->floor.text,
 		.floor_len = t->floor.len,
 		.vars = (const char *const *)t->vars,
-		.now = time(NULL),
+		.now = t->now ? t->now : time(NULL),
 	};
-
-	return rf_policy_compile(&args, ret, diag);
 }
 
 int rf_texts_compile(struct rf_texts *t, const struct rf_option_list *dirs, struct rf_policy **ret,
 		     struct rf_diag *diag)
 {
-	return compile(t, dirs, true, ret, diag);
+	struct rf_policy_args args;
+
+	rf_texts_args(t, dirs, true, &args);
+	return rf_policy_compile(&args, ret, diag);
 }
 
 int rf_texts_check(struct rf_texts *t, const struct rf_option_list *dirs, struct rf_policy **ret, struct rf_diag *diag)
 {
-	return compile(t, dirs, false, ret, diag);
+	struct rf_policy_args args;
+
+	rf_texts_args(t, dirs, false, &args);
+	return rf_policy_compile(&args, ret, diag);
 }

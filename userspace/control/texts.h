@@ -41,6 +41,8 @@ struct rf_texts {
 	size_t var_count;
 	struct rf_resolution *resolved; /* only paths that led elsewhere */
 	size_t resolved_count;
+	time_t now; /* for "expires"; 0: the present. A run that began in time goes on */
+	const struct rf_option_list *dirs; /* borrowed from the last call */
 	bool frozen; /* resolved[] is complete: look nothing up in the filesystem */
 };
 
@@ -59,12 +61,16 @@ int rf_texts_load_floor(struct rf_texts *t, const char *path);
 
 /*
  * Compiles; what "extends" names comes from t->layers, then from dirs (may be NULL) and is then added to t->layers.
- * As rf_policy_compile(): 0, -EINVAL with *diag, -ENOMEM.
+ * As rf_policy_compile(): 0, -EINVAL with *diag, -ENOMEM. rf_policy_explain() asks t again for symlinks: t must then stay
+ * where it is while the policy lives.
  */
 int rf_texts_compile(struct rf_texts *t, const struct rf_option_list *dirs, struct rf_policy **ret,
 		     struct rf_diag *diag);
 /* The same with no look at the filesystem for symlinks: `policy check`. */
 int rf_texts_check(struct rf_texts *t, const struct rf_option_list *dirs, struct rf_policy **ret, struct rf_diag *diag);
+
+/* What rf_policy_compile() and rf_policy_table_run() take; borrows t and dirs, which must outlive its use. */
+void rf_texts_args(struct rf_texts *t, const struct rf_option_list *dirs, bool look, struct rf_policy_args *ret);
 
 struct json_object;
 /* *ret is the caller's to put. from_json takes bytes of the enforcer's own file: -EBADMSG when they are not whole. */
