@@ -21,6 +21,9 @@
 
 #define RF_SOCKET_NAME "control.sock"
 #define RF_RUNTIME_DIR "/run/ringfence"
+#define RF_LOG_DEFAULT "/var/log/ringfence/events.jsonl"
+/* Exit status of ringfenced when another one holds the lock. */
+#define RF_EXIT_RIVAL 3
 
 enum rf_op {
 	RF_OP_RUN_START = 0,
