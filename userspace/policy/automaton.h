@@ -14,6 +14,7 @@
 /*
  * One pattern of one rule. Patterns are given in the order of the layers: the last that matches wins, access by access.
  * RF_AUTOMATON_PATH: glob is the pattern text (docs/policy.md), absolute or beginning with a double star; len bytes.
+ *   '?' and classes take one byte, so a character of several bytes needs as many, or a star.
  * RF_AUTOMATON_ADDR: glob is NULL and addr is used.
  */
 struct rf_addr_range {
@@ -35,16 +36,18 @@ struct rf_pattern {
 
 /*
  * Checks one glob and says where it is wrong: 0, or -EINVAL with *reterr_offset (byte in glob) and *reterr_why (a
- * static string that ends in what would be right). rf_automaton_build() accepts exactly what this accepts.
+ * static string that ends in what would be right), or -ENOMEM. rf_automaton_build() accepts exactly what this accepts.
  */
 int rf_glob_check(const char *glob, size_t len, size_t *reterr_offset, const char **reterr_why);
 
 struct rf_automaton; /* states and verdicts of one kind, minimal, not yet laid out */
 
 /*
- * Builds the automaton of n patterns. Limits: at most max_states states while building (-E2BIG).
- * On failure *reterr_pattern is the index of the pattern to blame (for -E2BIG: the one whose addition grew the
- * automaton most) and nothing is returned. Caller frees *ret with rf_automaton_free(). -ENOMEM as usual.
+ * Builds the automaton of n patterns; n may be 0. Limits: at most max_states states while building, and memory in
+ * proportion to that (-E2BIG). On failure *reterr_pattern is the index of the pattern to blame (for -E2BIG: the one that
+ * is at most places in the states made so far) and nothing is returned. -EINVAL: a pattern that rf_glob_check() refuses,
+ * an impossible address range, accesses or rule beyond their bounds. The same patterns give the same bytes.
+ * Caller frees *ret with rf_automaton_free(). -ENOMEM as usual.
  */
 int rf_automaton_build(enum rf_automaton_kind kind, const struct rf_pattern *patterns, size_t n, size_t max_states,
 		       struct rf_automaton **ret, size_t *reterr_pattern);
@@ -53,7 +56,8 @@ size_t rf_automaton_states(const struct rf_automaton *a);
 
 /*
  * Lays the automata out behind a header; fills magic, cells, automaton[] of the header and leaves the other fields
- * as they are in *header. *ret_cells is malloc'ed, *ret_n its length in cells.
+ * as they are in *header. *ret_cells is malloc'ed, *ret_n its length in cells. -ENOMEM, or -E2BIG: more than
+ * RF_CELLS_MAX cells.
  */
 int rf_image_layout(const struct rf_image *header, struct rf_automaton *const automata[RF_AUTOMATON_MAX],
 		    union rf_cell **ret_cells, size_t *ret_n);
@@ -61,7 +65,7 @@ int rf_image_layout(const struct rf_image *header, struct rf_automaton *const au
 /* Is this a whole image whose every state, transition and record lies inside? 0 or -EBADMSG. Bytes from anywhere. */
 int rf_image_check(const union rf_cell *cells, size_t n);
 
-/* A decision of an automaton: what the kernel would say. */
+/* A decision of an automaton: what the kernel would say. cells: an image that rf_image_check() accepts. */
 struct rf_decision {
 	bool allow;
 	uint16_t rule; /* RF_RULE_NONE: nothing matched */

@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Positions -> states: the subset construction. A state is a sorted set of positions, held once in an arena. */
+#include "policy/dfa.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/cleanup.h"
+#include "policy/nfa.h"
+
+/* Positions of all states together, per allowed state. Keeps a policy from taking the host's memory: see -E2BIG. */
+#define POSITIONS_PER_STATE 32
+
+struct narrow {
+	uint32_t target;
+	uint32_t next; /* of the same class, or RF_DFA_NONE */
+};
+
+struct builder {
+	const struct rf_nfa *nfa;
+	struct rf_automaton *a;
+	size_t max_states, max_positions;
+	struct rf_index index;
+	uint32_t *arena; /* positions of state s: arena[at[s]] to arena[at[s + 1] - 1]; behind them a candidate */
+	size_t arena_cap, candidate;
+	uint32_t *at;
+	size_t at_cap;
+
+	/* Of the state at hand: edges by class, and edges that most classes take */
+	uint32_t head[256];
+	struct rf_byteset touched;
+	struct narrow *narrow;
+	size_t n_narrow, narrow_cap;
+	struct rf_nfa_edge *wide;
+	size_t n_wide, wide_cap;
+};
+
+static void builder_done(struct builder *b)
+{
+	rf_index_done(&b->index);
+	rf_automaton_free(&b->a);
+	free(b->arena);
+	free(b->at);
+	free(b->narrow);
+	free(b->wide);
+}
+
+static size_t positions(const struct builder *b)
+{
+	return b->a->n ? b->at[b->a->n] : 0;
+}
+
+static int add_closure(struct builder *b, uint32_t node)
+{
+	const struct rf_nfa *nfa = b->nfa;
+	size_t n = nfa->closure_at[node + 1] - nfa->closure_at[node];
+	size_t end = positions(b) + b->candidate;
+
+	if (end + n > 2 * b->max_positions)
+		return -E2BIG;
+	if (RF_GROW(b->arena, b->arena_cap, end + n))
+		return -ENOMEM;
+	memcpy(b->arena + end, nfa->closure + nfa->closure_at[node], n * sizeof(*b->arena));
+	b->candidate += n;
+	return 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static size_t sort_unique(uint32_t *v, size_t n)
+{
+	size_t out = 0;
+
+	if (n > 24) {
+		qsort(v, n, sizeof(*v), compare);
+	} else {
+		for (size_t i = 1; i < n; i++) {
+			uint32_t x = v[i];
+			size_t j = i;
+
+			for (; j && v[j - 1] > x; j--)
+				v[j] = v[j - 1];
+			v[j] = x;
+		}
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (!out || v[out - 1] != v[i])
+			v[out++] = v[i];
+	}
+	return out;
+}
+
+static void raise_to(uint32_t *place, uint32_t value)
+{
+	if (*place < value)
+		*place = value;
+}
+
+/*
+ * Beneath a directory that a pattern takes whole, no earlier pattern can win any more: drop the positions that only lead
+ * to such. Without this, each of ten thousand such directories would go on spelling out every earlier suffix.
+ */
+static size_t prune(const struct rf_nfa *nfa, uint32_t *set, size_t n)
+{
+	uint32_t whole[RF_ACCESSES] = {}; /* last pattern + 1 that matches whatever follows */
+	size_t out = 0;
+	bool any = false;
+
+	for (size_t i = 0; i < n; i++) {
+		if (RF_NFA_KIND(nfa->nodes[set[i]].token) != RF_NFA_BENEATH)
+			continue;
+		any = true;
+		for (uint32_t e = nfa->nodes[set[i]].accept; e != RF_NFA_NONE; e = nfa->accepts[e].next) {
+			uint32_t pattern = nfa->accepts[e].pattern;
+
+			for (uint64_t bits = nfa->patterns[pattern].accesses; bits; bits &= bits - 1)
+				raise_to(&whole[__builtin_ctzll(bits)], pattern + 1);
+		}
+	}
+	for (size_t i = 0; any && i < n; i++) {
+		const struct rf_nfa_reach *reach = &nfa->reach[set[i]];
+		bool wins = false;
+
+		for (uint32_t bits = reach->accesses; bits && !wins; bits &= bits - 1)
+			wins = reach->last >= whole[__builtin_ctz(bits)];
+		if (wins)
+			set[out++] = set[i];
+	}
+	return any ? out : n;
+}
+
+/* Last matching pattern wins, access by access. */
+static int record_of(struct builder *b, const uint32_t *set, size_t n, uint32_t *ret)
+{
+	const struct rf_nfa *nfa = b->nfa;
+	struct rf_verdicts record = {};
+	uint32_t last[RF_ACCESSES] = {}; /* pattern + 1 */
+
+	for (size_t i = 0; i < n; i++) {
+		for (uint32_t e = nfa->nodes[set[i]].accept; e != RF_NFA_NONE; e = nfa->accepts[e].next) {
+			uint32_t pattern = nfa->accepts[e].pattern;
+
+			for (uint64_t bits = nfa->patterns[pattern].accesses; bits; bits &= bits - 1)
+				raise_to(&last[__builtin_ctzll(bits)], pattern + 1);
+		}
+	}
+	for (unsigned int i = 0; i < RF_ACCESSES; i++) {
+		record.rule[i] = last[i] ? nfa->patterns[last[i] - 1].rule : RF_RULE_NONE;
+		if (last[i] && nfa->patterns[last[i] - 1].allow)
+			record.allow |= 1ULL << i;
+	}
+	return rf_records_add(&b->a->records, &record, ret);
+}
+
+static bool same_set(const void *ctx, uint32_t state)
+{
+	const struct builder *b = ctx;
+	size_t n = b->at[state + 1] - b->at[state];
+
+	return n == b->candidate &&
+	       (!n || !memcmp(b->arena + b->at[state], b->arena + positions(b), n * sizeof(*b->arena)));
+}
+
+/* The state of the candidate, which is taken over when it is new. */
+static int take_candidate(struct builder *b, uint32_t *ret)
+{
+	uint32_t *set = b->arena + positions(b);
+	uint32_t state = (uint32_t)b->a->n;
+	int err;
+
+	b->candidate = prune(b->nfa, set, sort_unique(set, b->candidate));
+	err = rf_index_add(&b->index, rf_hash_words(set, b->candidate), same_set, b, &state);
+	if (!err) {
+		if (b->a->n >= b->max_states || positions(b) + b->candidate > b->max_positions)
+			return -E2BIG;
+		if (rf_dfa_states(b->a, b->a->n + 1) || RF_GROW(b->at, b->at_cap, b->a->n + 2))
+			return -ENOMEM;
+		err = record_of(b, set, b->candidate, &b->a->record[state]);
+		b->at[state + 1] = (uint32_t)(positions(b) + b->candidate);
+		b->at[0] = 0;
+		b->a->n++;
+	}
+	if (err < 0)
+		return err;
+	b->candidate = 0;
+	*ret = state;
+	return 0;
+}
+
+static int touch(struct builder *b, unsigned int class, uint32_t target)
+{
+	if (RF_GROW(b->narrow, b->narrow_cap, b->n_narrow + 1))
+		return -ENOMEM;
+	if (!rf_byteset_has(&b->touched, class))
+		b->head[class] = RF_DFA_NONE;
+	rf_byteset_add(&b->touched, class);
+	if (target == RF_DFA_NONE)
+		return 0;
+	b->narrow[b->n_narrow] = (struct narrow){target, b->head[class]};
+	b->head[class] = (uint32_t)b->n_narrow++;
+	return 0;
+}
+
+/* A wide edge touches the classes that it does not take: what they lead to lacks its target. */
+static int sort_edge(struct builder *b, struct rf_nfa_edge edge)
+{
+	const struct rf_byteset *set;
+	bool wide;
+	int err = 0;
+
+	if (edge.label < 256)
+		return touch(b, edge.label, edge.target);
+	edge.label -= 256;
+	set = &b->nfa->sets[edge.label];
+	wide = b->nfa->wide[edge.label];
+	if (wide) {
+		if (RF_GROW(b->wide, b->wide_cap, b->n_wide + 1))
+			return -ENOMEM;
+		b->wide[b->n_wide++] = edge;
+	}
+	for (unsigned int w = 0; w < 4; w++) {
+		uint64_t bits = wide ? ~set->w[w] : set->w[w];
+
+		for (; !err && bits; bits &= bits - 1) {
+			unsigned int class = w * 64 + (unsigned int)__builtin_ctzll(bits);
+
+			if (class < b->nfa->classes)
+				err = touch(b, class, wide ? RF_DFA_NONE : edge.target);
+		}
+	}
+	return err;
+}
+
+/* Where `class` leads from the state at hand; class RF_DFA_NONE: where all untouched classes lead. */
+static int step(struct builder *b, uint32_t class, uint32_t *ret)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < b->n_wide; i++) {
+		if (class == RF_DFA_NONE || rf_byteset_has(&b->nfa->sets[b->wide[i].label], class))
+			err = add_closure(b, b->wide[i].target);
+	}
+	if (class != RF_DFA_NONE) {
+		for (uint32_t e = b->head[class]; !err && e != RF_DFA_NONE; e = b->narrow[e].next)
+			err = add_closure(b, b->narrow[e].target);
+	}
+	return err ? err : take_candidate(b, ret);
+}
+
+static int expand(struct builder *b, uint32_t state)
+{
+	const struct rf_nfa *nfa = b->nfa;
+	unsigned int n_touched = 0;
+	uint32_t fallback = RF_DFA_NONE, target;
+	int err = 0;
+
+	b->n_narrow = b->n_wide = 0;
+	b->touched = (struct rf_byteset){};
+	for (uint32_t i = b->at[state]; i < b->at[state + 1]; i++) {
+		uint32_t node = b->arena[i];
+
+		for (uint32_t e = nfa->edge_at[node]; !err && e < nfa->edge_at[node + 1]; e++)
+			err = sort_edge(b, nfa->edges[e]);
+	}
+	for (int w = 0; w < 4; w++)
+		n_touched += (unsigned int)__builtin_popcountll(b->touched.w[w]);
+	if (!err && n_touched < nfa->classes)
+		err = step(b, RF_DFA_NONE, &fallback);
+	for (unsigned int w = 0; w < 4; w++) {
+		for (uint64_t bits = b->touched.w[w]; !err && bits; bits &= bits - 1) {
+			unsigned int class = w * 64 + (unsigned int)__builtin_ctzll(bits);
+
+			err = step(b, class, &target);
+			if (!err && fallback == RF_DFA_NONE)
+				fallback = target;
+			if (!err && target != fallback)
+				err = rf_dfa_edge(b->a, (uint8_t) class, target);
+		}
+	}
+	b->a->fallback[state] = fallback;
+	b->a->row[state + 1] = (uint32_t)b->a->edges;
+	return err;
+}
+
+/* The pattern that has most positions in the states so far; the first of equals. */
+static void blame(const struct builder *b, size_t *reterr_pattern)
+{
+	const struct rf_nfa *nfa = b->nfa;
+	__cleanup(freep) uint32_t *count = calloc(nfa->n_patterns + 1, sizeof(*count));
+	size_t worst = 0;
+
+	*reterr_pattern = 0;
+	if (!count)
+		return;
+	for (size_t i = 0; i < positions(b); i++)
+		count[nfa->nodes[b->arena[i]].owner]++;
+	for (size_t i = 1; i < nfa->n_patterns; i++) {
+		if (count[i] > count[worst])
+			worst = i;
+	}
+	*reterr_pattern = worst;
+}
+
+int rf_dfa_build(const struct rf_nfa *nfa, size_t max_states, struct rf_automaton **ret, size_t *reterr_pattern)
+{
+	__cleanup(builder_done) struct builder b = {
+		.nfa = nfa,
+		.a = calloc(1, sizeof(*b.a)),
+		.max_states = max_states,
+		.max_positions = max_states * POSITIONS_PER_STATE + nfa->n_nodes,
+	};
+	uint32_t start;
+	int err;
+
+	if (!b.a || RF_GROW(b.arena, b.arena_cap, 1))
+		return -ENOMEM;
+	memcpy(b.a->class_of, nfa->class_of, sizeof(b.a->class_of));
+	b.a->classes = nfa->classes;
+	err = add_closure(&b, 0);
+	if (!err)
+		err = take_candidate(&b, &start);
+	for (uint32_t s = 0; !err && s < b.a->n; s++)
+		err = expand(&b, s);
+	if (err == -E2BIG)
+		blame(&b, reterr_pattern);
+	if (err)
+		return err;
+	*ret = TAKE_PTR(b.a);
+	return 0;
+}
