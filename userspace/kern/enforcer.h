@@ -67,9 +67,12 @@ int rf_enforcer_run_of(struct rf_enforcer *e, int pidfd, uint64_t *ret_id, uint3
  */
 int rf_enforcer_refresh_view(struct rf_enforcer *e, unsigned int *ret_skipped);
 
-/* epoll-able descriptor of the ring; drain calls cb for each record (bytes: validate!), until the ring is empty. */
+/*
+ * epoll-able descriptor of the ring; drain calls cb for each record (bytes: validate!), until the ring is empty or cb
+ * returns other than 0: that record counts as taken, those behind it stay in the ring.
+ */
 int rf_enforcer_ring_fd(const struct rf_enforcer *e);
-int rf_enforcer_drain(struct rf_enforcer *e, void (*cb)(void *ctx, const void *bytes, size_t len), void *ctx);
+int rf_enforcer_drain(struct rf_enforcer *e, int (*cb)(void *ctx, const void *bytes, size_t len), void *ctx);
 
 /* The books of one CPU; -ERANGE beyond the last possible CPU. add_*: after the log has taken them. */
 int rf_enforcer_books(const struct rf_enforcer *e, unsigned int cpu, struct rf_cpu *ret);
