@@ -117,9 +117,9 @@ int rf_resolve_object(const struct rf_policy_args *args, struct rf_mem *mem, con
 		      const char **ret);
 
 /* connect.c: one entry of "connect" -> at most two ranges; "443" or "8080-8090" -> first and last. */
-int rf_addr_parse(struct rf_compile *c, const struct rf_ast_string *s, struct rf_addr_range ret[2], size_t *ret_n);
-int rf_ports_parse(struct rf_compile *c, const struct rf_ast_string *s, uint16_t *ret_lo, uint16_t *ret_hi);
-int rf_protocol_parse(struct rf_compile *c, const struct rf_ast_string *s, uint8_t *ret_lo, uint8_t *ret_hi);
+int rf_connect_address(struct rf_compile *c, const struct rf_ast_string *s, struct rf_addr_range ret[2], size_t *ret_n);
+int rf_connect_ports(struct rf_compile *c, const struct rf_ast_string *s, uint16_t *ret_lo, uint16_t *ret_hi);
+int rf_connect_protocol(struct rf_compile *c, const struct rf_ast_string *s, uint8_t *ret_lo, uint8_t *ret_hi);
 
 /* describe.c: a rule as compact JSON, with variables filled in. */
 int rf_rule_describe(struct rf_compile *c, const struct rf_ast_rule *rule, const char **ret);

@@ -74,7 +74,7 @@ static int normalise(struct rf_compile *c, const struct rf_ast_string *s, struct
 	return 0;
 }
 
-int rf_addr_parse(struct rf_compile *c, const struct rf_ast_string *s, struct rf_addr_range ret[2], size_t *ret_n)
+int rf_connect_address(struct rf_compile *c, const struct rf_ast_string *s, struct rf_addr_range ret[2], size_t *ret_n)
 {
 	const char *slash = strchr(s->text, '/');
 	char text[INET6_ADDRSTRLEN + 1] = "";
@@ -113,7 +113,7 @@ int rf_addr_parse(struct rf_compile *c, const struct rf_ast_string *s, struct rf
 	return normalise(c, s, &ret[0]);
 }
 
-int rf_ports_parse(struct rf_compile *c, const struct rf_ast_string *s, uint16_t *ret_lo, uint16_t *ret_hi)
+int rf_connect_ports(struct rf_compile *c, const struct rf_ast_string *s, uint16_t *ret_lo, uint16_t *ret_hi)
 {
 	const char *dash = strchr(s->text, '-');
 	size_t len = dash ? (size_t)(dash - s->text) : strlen(s->text);
@@ -131,7 +131,7 @@ int rf_ports_parse(struct rf_compile *c, const struct rf_ast_string *s, uint16_t
 	return 0;
 }
 
-int rf_protocol_parse(struct rf_compile *c, const struct rf_ast_string *s, uint8_t *ret_lo, uint8_t *ret_hi)
+int rf_connect_protocol(struct rf_compile *c, const struct rf_ast_string *s, uint8_t *ret_lo, uint8_t *ret_hi)
 {
 	static const struct {
 		const char *name;

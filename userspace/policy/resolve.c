@@ -101,7 +101,7 @@ int rf_resolve_glob(struct rf_compile *c, struct rf_place place, const char *glo
 	int err = split(c->mem, glob, &prefix, &rest);
 
 	*ret_n = 0;
-	if (err || !*prefix || !c->args->resolve)
+	if (err || !*prefix || !strcmp(prefix, "/") || !c->args->resolve)
 		return err;
 	err = resolve(c->args, c->mem, prefix, &ways[0]);
 	if (!err)

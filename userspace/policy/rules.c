@@ -168,7 +168,7 @@ static int add_connect(struct rf_compile *c, const struct rf_ast_rule *rule, str
 	struct rf_ast_string *ports = rule->ports.items;
 	uint16_t lo = 0, hi = 65535;
 	uint8_t first, last;
-	int err = rf_protocol_parse(c, &rule->protocol, &first, &last);
+	int err = rf_connect_protocol(c, &rule->protocol, &first, &last);
 
 	if (err)
 		return err;
@@ -176,10 +176,10 @@ static int add_connect(struct rf_compile *c, const struct rf_ast_rule *rule, str
 		struct rf_addr_range ranges[2];
 		size_t n, k = 0;
 
-		err = rf_addr_parse(c, &rule->verb.items[i], ranges, &n);
+		err = rf_connect_address(c, &rule->verb.items[i], ranges, &n);
 		do {
 			if (!err && ports)
-				err = rf_ports_parse(c, &ports[k], &lo, &hi);
+				err = rf_connect_ports(c, &ports[k], &lo, &hi);
 			for (size_t j = 0; !err && j < n; j++) {
 				pattern->addr = ranges[j];
 				pattern->addr.protocol_lo = first;

@@ -110,8 +110,7 @@ static int fill_one(const struct rf_vars *vars, struct rf_diag *diag, struct rf_
 		return rf_diag_at(diag, place, "variable ${%.*s} is not known: known are " KNOWN,
 				  len > 60 ? 60 : (int)len, p + 2);
 	if (!vars->value[var])
-		return rf_diag_at(diag, place, "variable ${%s} has no value: give --var %s=VALUE", names[var],
-				  names[var]);
+		return rf_diag_at(diag, place, "variable ${%s} has no value here: give it one", names[var]);
 	put(out, vars->value[var], glob);
 	*ret_len = len + 3;
 	return 0;
