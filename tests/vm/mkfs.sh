@@ -12,7 +12,7 @@ mountpoint -q "$images" || mount -t tmpfs tmpfs "$images"
 # loop KIND SIZE MKFS...: a sparse file of that size, made by MKFS and mounted
 loop() {
 	truncate -s "$2" "$images/$1"
-	"${@:3}" "$images/$1"
+	"${@:3}" "$images/$1" >/dev/null # mkfs.btrfs prints news even when told to be quiet
 	modprobe "$1"
 	mount -t "$1" -o loop "$images/$1" "$dir/$1"
 }
