@@ -21,8 +21,8 @@ static bool is_plain(const char *key)
 static void print_own(FILE *out, struct json_object *event, const struct cli_colours *c)
 {
 	fprintf(out, "%s%-7s%s ", c->faint, "-", c->off);
-	cli_print(out, rf_json_string(event, "kind"), 16);
-	cli_print(out, rf_json_string(event, "run"), 0);
+	cli_print(out, rf_member_string(event, "kind"), 16);
+	cli_print(out, rf_member_string(event, "run"), 0);
 	json_object_object_foreach (event, key, value) {
 		if (!is_plain(key))
 			continue;
@@ -36,18 +36,18 @@ static void print_own(FILE *out, struct json_object *event, const struct cli_col
 
 static void print_verdict(FILE *out, struct json_object *event, const struct cli_colours *c)
 {
-	const char *verdict = rf_json_string(event, "verdict"), *rule = rf_json_string(event, "rule");
-	const char *object = rf_json_string(event, "object");
+	const char *verdict = rf_member_string(event, "verdict"), *rule = rf_member_string(event, "rule");
+	const char *object = rf_member_string(event, "object");
 
 	fprintf(out, "%s", !strcmp(verdict, "deny") ? c->bad : !strcmp(verdict, "observe") ? c->warn : c->good);
 	cli_print(out, verdict, 7);
 	fprintf(out, "%s ", c->off);
-	cli_print(out, rf_json_string(event, "access"), 16);
+	cli_print(out, rf_member_string(event, "access"), 16);
 	cli_print(out, *object ? object : "?", 0);
 	fprintf(out, "  %s(", c->faint);
-	cli_print(out, *rule ? rule : rf_json_string(event, "reason"), 0);
+	cli_print(out, *rule ? rule : rf_member_string(event, "reason"), 0);
 	fprintf(out, ")%s  ", c->off);
-	cli_print(out, rf_json_string(event, "comm"), 0);
+	cli_print(out, rf_member_string(event, "comm"), 0);
 	putc('\n', out);
 }
 
@@ -57,7 +57,7 @@ bool cli_print_event(FILE *out, const char *line, const char *run, bool json, co
 	bool whole = json_object_is_type(event, json_type_object), shown = true;
 	const char *time;
 
-	if (run && (!whole || strcmp(rf_json_string(event, "run"), run))) {
+	if (run && (!whole || strcmp(rf_member_string(event, "run"), run))) {
 		shown = false;
 	} else if (json) {
 		fprintf(out, "%.*s\n", (int)strcspn(line, "\n"), line);
@@ -67,9 +67,9 @@ bool cli_print_event(FILE *out, const char *line, const char *run, bool json, co
 		putc('\n', out);
 	} else {
 		/* Date and milliseconds: "2026-11-30 14:25:01.123" of "2026-11-30T14:25:01.123456789Z" */
-		time = rf_json_string(event, "time");
+		time = rf_member_string(event, "time");
 		fprintf(out, "%s%.10s %.12s%s ", c->faint, time, strlen(time) > 11 ? time + 11 : "", c->off);
-		(strcmp(rf_json_string(event, "kind"), "verdict") ? print_own : print_verdict)(out, event, c);
+		(strcmp(rf_member_string(event, "kind"), "verdict") ? print_own : print_verdict)(out, event, c);
 	}
 	json_object_put(event);
 	return shown;

@@ -72,7 +72,7 @@ bool cli_is_file(const char *policy)
 static int load_file(struct rf_texts *t, struct rf_option_list *dirs, const char *path)
 {
 	__cleanup(freep) char *text = NULL;
-	char *slash, *dir;
+	const char *slash;
 	size_t len;
 	int err = rf_read_file(AT_FDCWD, path, RF_POLICY_BYTES_MAX, &text, &len);
 
@@ -83,17 +83,13 @@ static int load_file(struct rf_texts *t, struct rf_option_list *dirs, const char
 			      err == -EFBIG ? "longer than 1 MiB: is this a policy?" : strerror(-err));
 	if (dirs->n == RF_OPTION_LIST_MAX)
 		return 0;
-	dir = strdup(path); /* for the rest of this process, like argv */
-	if (!dir)
+	slash = strrchr(path, '/');
+	t->dir = slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
+	if (!t->dir)
 		return rf_err(CLI_FAILED, "out of memory");
-	slash = strrchr(dir, '/');
-	if (slash)
-		slash[slash == dir] = '\0';
 	memmove(&dirs->value[1], &dirs->value[0], dirs->n * sizeof(dirs->value[0]));
-	dirs->value[0] = slash ? dir : ".";
+	dirs->value[0] = t->dir;
 	dirs->n++;
-	if (!slash)
-		free(dir);
 	return 0;
 }
 

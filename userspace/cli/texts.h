@@ -23,7 +23,7 @@ int cli_program_dir(char *buf, size_t size);
 
 /*
  * Fills t with the policy, which is a file when its name holds '/' or ends in ".json", and with the floor. A file may
- * extend its neighbours: its own directory is added to dirs in front. 0, or an exit status after a message.
+ * extend its neighbours: its own directory, which t owns, is added to dirs in front. 0, or an exit status after a message.
  */
 int cli_load_policy(struct rf_texts *t, struct rf_option_list *dirs, const char *policy, const char *floor);
 bool cli_is_file(const char *policy);

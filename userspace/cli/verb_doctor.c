@@ -25,10 +25,10 @@ static void print_json(const struct rf_probe *probes, size_t n, bool good)
 	for (size_t i = 0; i < n; i++) {
 		struct json_object *probe = json_object_new_object();
 
-		rf_json_add(probe, "name", probes[i].name);
-		rf_json_add(probe, "result", result_name(probes[i].result));
-		rf_json_add(probe, "found", probes[i].found);
-		rf_json_add(probe, "remedy", probes[i].remedy);
+		rf_member_add(probe, "name", probes[i].name);
+		rf_member_add(probe, "result", result_name(probes[i].result));
+		rf_member_add(probe, "found", probes[i].found);
+		rf_member_add(probe, "remedy", probes[i].remedy);
 		json_object_array_add(list, probe);
 	}
 	json_object_object_add(out, "can_enforce", json_object_new_boolean(good));

@@ -26,12 +26,12 @@ static void print_run(struct json_object *run)
 	struct json_object *person = NULL;
 
 	json_object_object_get_ex(run, "person", &person);
-	cli_print(stdout, rf_json_string(run, "run"), 26);
-	cli_print(stdout, rf_json_string(run, "policy"), 18);
-	cli_print(stdout, rf_json_string(run, "agent"), 14);
-	cli_print(stdout, person ? rf_json_string(person, "name") : "", 12);
-	printf("%8lld %8lld ", rf_json_number(run, "denied"), rf_json_number(run, "seconds"));
-	cli_print(stdout, rf_json_string(run, "cgroup"), 0);
+	cli_print(stdout, rf_member_string(run, "run"), 26);
+	cli_print(stdout, rf_member_string(run, "policy"), 18);
+	cli_print(stdout, rf_member_string(run, "agent"), 14);
+	cli_print(stdout, person ? rf_member_string(person, "name") : "", 12);
+	printf("%8lld %8lld ", rf_member_number(run, "denied"), rf_member_number(run, "seconds"));
+	cli_print(stdout, rf_member_string(run, "cgroup"), 0);
 	putchar('\n');
 }
 
@@ -44,15 +44,15 @@ static int collect(const char *runtime, struct json_object *all)
 		struct json_object *request = json_object_new_object(), *reply, *runs;
 		int status;
 
-		rf_json_add(request, "op", "ps");
-		rf_json_add(request, "after", *after ? after : NULL);
+		rf_member_add(request, "op", "ps");
+		rf_member_add(request, "after", *after ? after : NULL);
 		status = cli_call(runtime, request, &reply);
 		if (status)
 			return status;
 		if (json_object_object_get_ex(reply, "runs", &runs))
 			for (size_t i = 0; i < json_object_array_length(runs); i++)
 				json_object_array_add(all, json_object_get(json_object_array_get_idx(runs, i)));
-		snprintf(after, sizeof(after), "%s", rf_json_string(reply, "next"));
+		snprintf(after, sizeof(after), "%s", rf_member_string(reply, "next"));
 		json_object_put(reply);
 		if (!*after)
 			return 0;
@@ -97,22 +97,22 @@ int verb_ps(int argc, char **argv)
 static void print_status(struct json_object *s)
 {
 	struct cli_colours c = cli_colours(stdout);
-	long long emitted = rf_json_number(s, "emitted"), lost = rf_json_number(s, "lost");
-	const char *log_error = rf_json_string(s, "log_error");
+	long long emitted = rf_member_number(s, "emitted"), lost = rf_member_number(s, "lost");
+	const char *log_error = rf_member_string(s, "log_error");
 	struct json_object *reasons;
 
-	printf("enforcer   %s, pid %lld, since %s%s\n", rf_json_string(s, "version"), rf_json_number(s, "pid"),
-	       rf_json_string(s, "since"), rf_json_number(s, "adopted") ? ", took over a former one's fences" : "");
-	printf("runs       %lld\n", rf_json_number(s, "runs"));
+	printf("enforcer   %s, pid %lld, since %s%s\n", rf_member_string(s, "version"), rf_member_number(s, "pid"),
+	       rf_member_string(s, "since"), rf_member_number(s, "adopted") ? ", took over a former one's fences" : "");
+	printf("runs       %lld\n", rf_member_number(s, "runs"));
 	printf("events     %lld emitted, %lld delivered, %s%lld lost%s, %lld waiting\n", emitted,
-	       rf_json_number(s, "delivered"), lost ? c.bad : "", lost, lost ? c.off : "",
-	       emitted - rf_json_number(s, "delivered") - lost);
+	       rf_member_number(s, "delivered"), lost ? c.bad : "", lost, lost ? c.off : "",
+	       emitted - rf_member_number(s, "delivered") - lost);
 	printf("log        ");
-	cli_print(stdout, rf_json_string(s, "log"), 0);
+	cli_print(stdout, rf_member_string(s, "log"), 0);
 	if (*log_error)
 		printf("  %s%s: events wait, nothing is dropped in silence%s", c.bad, log_error, c.off);
 	putchar('\n');
-	printf("refused    %lld callers of the control socket\n", rf_json_number(s, "refused"));
+	printf("refused    %lld callers of the control socket\n", rf_member_number(s, "refused"));
 	if (!json_object_object_get_ex(s, "reasons", &reasons))
 		return;
 	json_object_object_foreach (reasons, name, count)
@@ -136,7 +136,7 @@ int verb_status(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	request = json_object_new_object();
-	rf_json_add(request, "op", "status");
+	rf_member_add(request, "op", "status");
 	status = cli_call(options.runtime, request, &reply);
 	if (status)
 		return status;

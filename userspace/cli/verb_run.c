@@ -73,10 +73,10 @@ static int add_file(struct json_object *request, const struct run_options *optio
 		rf_diag_print(&diag, stderr);
 	if (err)
 		return rf_err(CLI_RUN_FAILED, "%s: the policy cannot be used: nothing was started", options->policy);
-	rf_json_add(request, "text", t.policy.text);
+	rf_member_add(request, "text", t.policy.text);
 	layers = json_object_new_object();
 	for (size_t i = 0; i < t.layer_count; i++)
-		rf_json_add(layers, t.layers[i].name, t.layers[i].text);
+		rf_member_add(layers, t.layers[i].name, t.layers[i].text);
 	json_object_object_add(request, "layers", layers);
 	return 0;
 }
@@ -88,7 +88,7 @@ static int add_directory(struct json_object *request, const char *option, const 
 
 	if (err)
 		return CLI_RUN_FAILED;
-	rf_json_add(request, option, real);
+	rf_member_add(request, option, real);
 	return 0;
 }
 
@@ -111,13 +111,13 @@ static int make_request(const struct run_options *options, const char *program, 
 		err = add_directory(request, "tmp", options->tmp ? options->tmp : "/tmp");
 	if (err)
 		return err;
-	rf_json_add(request, "op", "run.start");
-	rf_json_add(request, "policy", options->policy);
-	rf_json_add(request, "user", pw ? pw->pw_name : NULL);
-	rf_json_add(request, "agent", options->agent ? options->agent : base_name(program));
-	rf_json_add(request, "task", options->task);
-	rf_json_add(request, "person", options->person);
-	rf_json_add(request, "sudo_user", getenv("SUDO_USER"));
+	rf_member_add(request, "op", "run.start");
+	rf_member_add(request, "policy", options->policy);
+	rf_member_add(request, "user", pw ? pw->pw_name : NULL);
+	rf_member_add(request, "agent", options->agent ? options->agent : base_name(program));
+	rf_member_add(request, "task", options->task);
+	rf_member_add(request, "person", options->person);
+	rf_member_add(request, "sudo_user", getenv("SUDO_USER"));
 	return cli_is_file(options->policy) ? add_file(request, options) : 0;
 }
 
@@ -141,8 +141,8 @@ static struct json_object *end_run(int fd, const struct run_options *options, co
 	char why[1024];
 	int err;
 
-	rf_json_add(request, "op", "run.end");
-	rf_json_add(request, "run", run);
+	rf_member_add(request, "op", "run.end");
+	rf_member_add(request, "run", run);
 	json_object_object_add(request, "status", json_object_new_int(status));
 	err = rf_client_call(fd, request, END_MS, &reply, why, sizeof(why));
 	if (err && err != -EREMOTEIO && !rf_client_connect(options->runtime, &again))
@@ -157,7 +157,7 @@ static struct json_object *end_run(int fd, const struct run_options *options, co
 static void summary(struct json_object *reply, const char *run)
 {
 	struct cli_colours c = cli_colours(stderr);
-	long long denied = rf_json_number(reply, "denied"), observed = rf_json_number(reply, "observed");
+	long long denied = rf_member_number(reply, "denied"), observed = rf_member_number(reply, "observed");
 	struct json_object *list;
 
 	if (!denied && !observed)
@@ -170,9 +170,9 @@ static void summary(struct json_object *reply, const char *run)
 		for (size_t i = 0; i < json_object_array_length(list); i++) {
 			struct json_object *d = json_object_array_get_idx(list, i);
 
-			fprintf(stderr, "  %-16s ", rf_json_string(d, "access"));
-			cli_print(stderr, rf_json_string(d, "object"), 0);
-			fprintf(stderr, "  %s(%s)%s\n", c.faint, rf_json_string(d, "rule"), c.off);
+			fprintf(stderr, "  %-16s ", rf_member_string(d, "access"));
+			cli_print(stderr, rf_member_string(d, "object"), 0);
+			fprintf(stderr, "  %s(%s)%s\n", c.faint, rf_member_string(d, "rule"), c.off);
 		}
 	fprintf(stderr, "  all of them: ringfence events --run %s\n", run);
 }
@@ -180,9 +180,9 @@ static void summary(struct json_object *reply, const char *run)
 static int run_command(int fd, const struct run_options *options, struct json_object *start, const char *program,
 		       char **argv)
 {
-	const char *run = rf_json_string(start, "run");
+	const char *run = rf_member_string(start, "run");
 	struct child child = {
-		.cgroup = rf_json_string(start, "cgroup"),
+		.cgroup = rf_member_string(start, "cgroup"),
 		.directory = options->workspace,
 		.path = program,
 		.argv = argv,

@@ -53,7 +53,7 @@ static int add_directory(struct json_object *request, const char *option, const 
 	__cleanup(freep) char *real = NULL;
 	int err = path ? cli_directory(option, path, &real) : 0;
 
-	rf_json_add(request, option, real);
+	rf_member_add(request, option, real);
 	return err;
 }
 
@@ -78,16 +78,16 @@ static int fill(struct json_object *request, const struct tag_options *options, 
 		err = add_directory(request, "tmp", options->tmp ? options->tmp : "/tmp");
 	if (err)
 		return err;
-	rf_json_add(request, "op", "tag");
-	rf_json_add(request, "policy", options->policy);
-	rf_json_add(request, "agent", options->agent);
-	rf_json_add(request, "task", options->task);
-	rf_json_add(request, "person", options->person);
-	rf_json_add(request, "sudo_user", getenv("SUDO_USER"));
+	rf_member_add(request, "op", "tag");
+	rf_member_add(request, "policy", options->policy);
+	rf_member_add(request, "agent", options->agent);
+	rf_member_add(request, "task", options->task);
+	rf_member_add(request, "person", options->person);
+	rf_member_add(request, "sudo_user", getenv("SUDO_USER"));
 	if (options->pid)
 		json_object_object_add(request, "pid", json_object_new_int64((int64_t)options->pid));
 	else
-		rf_json_add(request, "cgroup", below_root(cgroup));
+		rf_member_add(request, "cgroup", below_root(cgroup));
 	return 0;
 }
 
@@ -115,7 +115,7 @@ int verb_tag(int argc, char **argv)
 	status = cli_call(options.runtime, request, &reply);
 	if (status)
 		return status;
-	printf("%s\n", rf_json_string(reply, "run"));
+	printf("%s\n", rf_member_string(reply, "run"));
 	json_object_put(reply);
 	return CLI_OK;
 }
@@ -137,8 +137,8 @@ int verb_untag(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	request = json_object_new_object();
-	rf_json_add(request, "op", "untag");
-	rf_json_add(request, "run", argv[0]);
+	rf_member_add(request, "op", "untag");
+	rf_member_add(request, "run", argv[0]);
 	status = cli_call(options.runtime, request, &reply);
 	if (!status)
 		json_object_put(reply);

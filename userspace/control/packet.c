@@ -108,12 +108,12 @@ int rf_client_call(int fd, struct json_object *request, int timeout_ms, struct j
 		*ret_reply = reply;
 		return 0;
 	}
-	snprintf(reterr, size, "%s", rf_json_string(reply, "error"));
+	snprintf(reterr, size, "%s", rf_member_string(reply, "error"));
 	json_object_put(reply);
 	return -EREMOTEIO;
 }
 
-const char *rf_json_string(struct json_object *object, const char *key)
+const char *rf_member_string(struct json_object *object, const char *key)
 {
 	struct json_object *value;
 
@@ -122,14 +122,14 @@ const char *rf_json_string(struct json_object *object, const char *key)
 	return json_object_get_string(value);
 }
 
-long long rf_json_number(struct json_object *object, const char *key)
+long long rf_member_number(struct json_object *object, const char *key)
 {
 	struct json_object *value;
 
 	return json_object_object_get_ex(object, key, &value) ? json_object_get_int64(value) : 0;
 }
 
-void rf_json_add(struct json_object *object, const char *key, const char *value)
+void rf_member_add(struct json_object *object, const char *key, const char *value)
 {
 	if (value)
 		json_object_object_add(object, key, json_object_new_string(value));

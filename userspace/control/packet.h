@@ -21,7 +21,7 @@ int rf_client_call(int fd, struct json_object *request, int timeout_ms, struct j
 		   size_t size);
 
 /* Readers that take absence and wrong types as "" or 0: replies come from the enforcer, but may be of another version. */
-const char *rf_json_string(struct json_object *object, const char *key);
-long long rf_json_number(struct json_object *object, const char *key);
+const char *rf_member_string(struct json_object *object, const char *key);
+long long rf_member_number(struct json_object *object, const char *key);
 /* Adds a string unless it is NULL. */
-void rf_json_add(struct json_object *object, const char *key, const char *value);
+void rf_member_add(struct json_object *object, const char *key, const char *value);

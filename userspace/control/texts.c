@@ -33,6 +33,7 @@ void rf_texts_done(struct rf_texts *t)
 		free(t->resolved[i].target);
 	}
 	free(t->resolved);
+	free(t->dir);
 	*t = (struct rf_texts){};
 }
 

@@ -33,6 +33,7 @@ struct rf_resolution {
 
 struct rf_texts {
 	struct rf_text policy;
+	char *dir; /* where the policy's file lies; the command line looks for "extends" there */
 	bool named; /* policy.name is a file of the policy directories, which a reload reads again */
 	struct rf_text layers[RF_LAYERS_MAX];
 	size_t layer_count;
