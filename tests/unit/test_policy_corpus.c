@@ -17,10 +17,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "lib/cleanup.h"
 #include "policy/policy.h"
-
-#define NOW 1796040000 /* 2026-11-30T12:00:00Z */
+#include "policy_files.h"
 
 /* Of CPU time. The sanitizers under which the tests run make the compiler some four times slower. */
 #ifndef __has_feature
@@ -34,47 +32,25 @@
 
 static const char good[] = "{\"ringfence\": 1, \"name\": \"good\"}";
 
-/* tests/corpus/policies, wherever the tests are started */
-static void corpus_path(char *path, size_t size, const char *name)
+/* name: of a file in tests/corpus/policies */
+static int corpus(const char *name, char **ret_text, size_t *ret_len)
 {
-	const char *here = __FILE__, *slash = strrchr(here, '/');
+	char path[512];
 
-	assert_non_null(slash);
-	snprintf(path, size, "%.*s/../corpus/policies/%s", (int)(slash - here), here, name);
-}
-
-static int slurp(const char *path, char **ret, size_t *ret_len)
-{
-	__cleanup(fclosep) FILE *f = fopen(path, "re");
-	__cleanup(freep) char *text = NULL;
-	long len;
-
-	if (!f)
-		return -errno;
-	assert_int_equal(fseek(f, 0, SEEK_END), 0);
-	len = ftell(f);
-	assert_true(len >= 0);
-	rewind(f);
-	text = malloc((size_t)len + 1);
-	assert_non_null(text);
-	assert_int_equal(fread(text, 1, (size_t)len, f), (size_t)len);
-	text[len] = 0;
-	*ret = TAKE_PTR(text);
-	*ret_len = (size_t)len;
-	return 0;
+	snprintf(path, sizeof(path), "tests/corpus/policies/%s", name);
+	return slurp(path, ret_text, ret_len);
 }
 
 static int find(void *ctx, const char *name, char **ret_text, size_t *ret_len, char **ret_file)
 {
-	char base[300], path[1024];
+	char base[300];
 	int err;
 
 	(void)ctx;
 	if (!strcmp(name, "unreadable"))
 		return -EACCES;
 	snprintf(base, sizeof(base), "extends/%s.json", name);
-	corpus_path(path, sizeof(path), base);
-	err = slurp(path, ret_text, ret_len);
+	err = corpus(base, ret_text, ret_len);
 	if (err)
 		return err;
 	*ret_file = strdup(base);
@@ -122,11 +98,10 @@ static int refuse(const char *name, const char *text, size_t len, char *line, si
 static bool check_line(const char *name, const char *expected)
 {
 	__cleanup(freep) char *text = NULL;
-	char path[1024], line[1024];
+	char line[1024];
 	size_t len;
 
-	corpus_path(path, sizeof(path), name);
-	if (slurp(path, &text, &len)) {
+	if (corpus(name, &text, &len)) {
 		print_error("%s is in expected, but not in the corpus\n", name);
 		return false;
 	}
@@ -139,12 +114,12 @@ static bool check_line(const char *name, const char *expected)
 
 static void every_policy_is_refused_with_its_line(void **state)
 {
-	char path[1024], line[1024];
+	char path[4096], line[1024];
 	FILE *expected;
 	size_t n = 0, wrong = 0;
 
 	(void)state;
-	corpus_path(path, sizeof(path), "expected");
+	source_path(path, sizeof(path), "tests/corpus/policies/expected");
 	expected = fopen(path, "re");
 	assert_non_null(expected);
 	while (fgets(line, sizeof(line), expected)) {
@@ -168,15 +143,14 @@ static void every_policy_is_refused_with_its_line(void **state)
 static void every_policy_has_a_line(void **state)
 {
 	__cleanup(freep) char *expected = NULL;
-	char path[1024];
+	char path[4096];
 	size_t len, missing = 0;
 	struct dirent *entry;
 	DIR *dir;
 
 	(void)state;
-	corpus_path(path, sizeof(path), "expected");
-	assert_int_equal(slurp(path, &expected, &len), 0);
-	corpus_path(path, sizeof(path), "");
+	assert_int_equal(corpus("expected", &expected, &len), 0);
+	source_path(path, sizeof(path), "tests/corpus/policies");
 	dir = opendir(path);
 	assert_non_null(dir);
 	while ((entry = readdir(dir))) {

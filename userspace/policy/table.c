@@ -25,8 +25,8 @@ static int unknown_key(const struct rf_json *m, const char *where, const char *c
 {
 	const char *close = rf_diag_closest(m->key, names, n);
 
-	return rf_diag_at(diag, m->key_place, "unknown key \"%.60s\" in %s: %s \"%s\"", m->key, where,
-			  close ? "did you mean" : "write one like", close ? close : names[0]);
+	return rf_diag_at(diag, m->key_place, "unknown key \"%.60s\" in %s: %s \"%s\"%s", m->key, where,
+			  close ? "did you mean" : "write one like", close ? close : names[0], close ? "?" : "");
 }
 
 static int want_string(const struct rf_json *m, struct rf_diag *diag)
