@@ -46,10 +46,10 @@ static int make_classes(struct rf_nfa *nfa)
 {
 	__cleanup(freep) uint8_t *used = calloc(nfa->n_sets, 1);
 	struct rf_byteset bytes = {}, one;
-	unsigned int inside;
 
 	nfa->wide = calloc(nfa->n_sets, 1);
-	if (!used || !nfa->wide)
+	nfa->outside = calloc(nfa->n_sets, sizeof(*nfa->outside));
+	if (!used || !nfa->wide || !nfa->outside)
 		return -ENOMEM;
 	nfa->classes = 1;
 	count_labels(nfa, &bytes, used);
@@ -66,15 +66,10 @@ static int make_classes(struct rf_nfa *nfa)
 	for (size_t i = 0; i < nfa->n_sets; i++) {
 		struct rf_byteset set = {};
 
-		for (unsigned int b = 0; b < 256; b++) {
-			if (rf_byteset_has(&nfa->sets[i], b))
-				rf_byteset_add(&set, nfa->class_of[b]);
-		}
+		for (unsigned int b = 0; b < 256; b++)
+			rf_byteset_add(rf_byteset_has(&nfa->sets[i], b) ? &set : &nfa->outside[i], nfa->class_of[b]);
 		nfa->sets[i] = set;
-		inside = 0;
-		for (int w = 0; w < 4; w++)
-			inside += (unsigned int)__builtin_popcountll(set.w[w]);
-		nfa->wide[i] = inside * 2 > nfa->classes;
+		nfa->wide[i] = rf_byteset_count(&set) * 2 > nfa->classes;
 	}
 	return 0;
 }

@@ -11,6 +11,9 @@
 /* Positions of all states together, per allowed state. Keeps a policy from taking the host's memory: see -E2BIG. */
 #define POSITIONS_PER_STATE 32
 
+/* States found last, in front of the index: fits the first-level cache. A power of two. */
+#define RECENT 1024
+
 struct narrow {
 	uint32_t target;
 	uint32_t next; /* of the same class, or RF_DFA_NONE */
@@ -25,6 +28,16 @@ struct builder {
 	size_t arena_cap, candidate;
 	uint32_t *at;
 	size_t at_cap;
+	struct row {
+		uint32_t from, to; /* in the edges of a, which come in the order of expansion */
+	} * rows;
+	size_t rows_cap;
+	uint32_t *todo; /* a stack: what belongs to one directory is made, and looked up, close together */
+	size_t n_todo, todo_cap;
+	struct recent {
+		uint64_t hash;
+		uint32_t state;
+	} recent[RECENT];
 
 	/* Of the state at hand: edges by class, and edges that most classes take */
 	uint32_t head[256];
@@ -41,6 +54,8 @@ static void builder_done(struct builder *b)
 	rf_automaton_free(&b->a);
 	free(b->arena);
 	free(b->at);
+	free(b->rows);
+	free(b->todo);
 	free(b->narrow);
 	free(b->wide);
 }
@@ -166,27 +181,46 @@ static bool same_set(const void *ctx, uint32_t state)
 	       (!n || !memcmp(b->arena + b->at[state], b->arena + positions(b), n * sizeof(*b->arena)));
 }
 
+/* The candidate becomes state number b->a->n. */
+static int new_state(struct builder *b)
+{
+	uint32_t state = (uint32_t)b->a->n;
+	size_t end = positions(b) + b->candidate;
+
+	if (b->a->n >= b->max_states || end > b->max_positions)
+		return -E2BIG;
+	if (rf_dfa_states(b->a, b->a->n + 1) || RF_GROW(b->at, b->at_cap, b->a->n + 2) ||
+	    RF_GROW(b->rows, b->rows_cap, b->a->n + 1) || RF_GROW(b->todo, b->todo_cap, b->n_todo + 1))
+		return -ENOMEM;
+	b->at[0] = 0;
+	b->at[state + 1] = (uint32_t)end;
+	b->todo[b->n_todo++] = state;
+	b->a->n++;
+	return record_of(b, b->arena + b->at[state], b->candidate, &b->a->record[state]);
+}
+
 /* The state of the candidate, which is taken over when it is new. */
 static int take_candidate(struct builder *b, uint32_t *ret)
 {
 	uint32_t *set = b->arena + positions(b);
 	uint32_t state = (uint32_t)b->a->n;
-	int err;
+	struct recent *recent;
+	uint64_t hash;
+	int err = 0;
 
 	b->candidate = prune(b->nfa, set, sort_unique(set, b->candidate));
-	err = rf_index_add(&b->index, rf_hash_words(set, b->candidate), same_set, b, &state);
-	if (!err) {
-		if (b->a->n >= b->max_states || positions(b) + b->candidate > b->max_positions)
-			return -E2BIG;
-		if (rf_dfa_states(b->a, b->a->n + 1) || RF_GROW(b->at, b->at_cap, b->a->n + 2))
-			return -ENOMEM;
-		err = record_of(b, set, b->candidate, &b->a->record[state]);
-		b->at[state + 1] = (uint32_t)(positions(b) + b->candidate);
-		b->at[0] = 0;
-		b->a->n++;
+	hash = rf_hash_words(set, b->candidate);
+	recent = &b->recent[hash >> 32 & (RECENT - 1)];
+	if (recent->hash == hash && recent->state < b->a->n && same_set(b, recent->state)) {
+		state = recent->state;
+	} else {
+		err = rf_index_add(&b->index, hash, same_set, b, &state);
+		if (!err)
+			err = new_state(b);
+		if (err < 0)
+			return err;
+		*recent = (struct recent){hash, state};
 	}
-	if (err < 0)
-		return err;
 	b->candidate = 0;
 	*ret = state;
 	return 0;
@@ -216,22 +250,16 @@ static int sort_edge(struct builder *b, struct rf_nfa_edge edge)
 	if (edge.label < 256)
 		return touch(b, edge.label, edge.target);
 	edge.label -= 256;
-	set = &b->nfa->sets[edge.label];
 	wide = b->nfa->wide[edge.label];
+	set = wide ? &b->nfa->outside[edge.label] : &b->nfa->sets[edge.label];
 	if (wide) {
 		if (RF_GROW(b->wide, b->wide_cap, b->n_wide + 1))
 			return -ENOMEM;
 		b->wide[b->n_wide++] = edge;
 	}
 	for (unsigned int w = 0; w < 4; w++) {
-		uint64_t bits = wide ? ~set->w[w] : set->w[w];
-
-		for (; !err && bits; bits &= bits - 1) {
-			unsigned int class = w * 64 + (unsigned int)__builtin_ctzll(bits);
-
-			if (class < b->nfa->classes)
-				err = touch(b, class, wide ? RF_DFA_NONE : edge.target);
-		}
+		for (uint64_t bits = set->w[w]; !err && bits; bits &= bits - 1)
+			err = touch(b, w * 64 + (unsigned int)__builtin_ctzll(bits), wide ? RF_DFA_NONE : edge.target);
 	}
 	return err;
 }
@@ -255,10 +283,10 @@ static int step(struct builder *b, uint32_t class, uint32_t *ret)
 static int expand(struct builder *b, uint32_t state)
 {
 	const struct rf_nfa *nfa = b->nfa;
-	unsigned int n_touched = 0;
 	uint32_t fallback = RF_DFA_NONE, target;
 	int err = 0;
 
+	b->rows[state].from = (uint32_t)b->a->edges;
 	b->n_narrow = b->n_wide = 0;
 	b->touched = (struct rf_byteset){};
 	for (uint32_t i = b->at[state]; i < b->at[state + 1]; i++) {
@@ -267,9 +295,7 @@ static int expand(struct builder *b, uint32_t state)
 		for (uint32_t e = nfa->edge_at[node]; !err && e < nfa->edge_at[node + 1]; e++)
 			err = sort_edge(b, nfa->edges[e]);
 	}
-	for (int w = 0; w < 4; w++)
-		n_touched += (unsigned int)__builtin_popcountll(b->touched.w[w]);
-	if (!err && n_touched < nfa->classes)
+	if (!err && rf_byteset_count(&b->touched) < nfa->classes)
 		err = step(b, RF_DFA_NONE, &fallback);
 	for (unsigned int w = 0; w < 4; w++) {
 		for (uint64_t bits = b->touched.w[w]; !err && bits; bits &= bits - 1) {
@@ -283,8 +309,33 @@ static int expand(struct builder *b, uint32_t state)
 		}
 	}
 	b->a->fallback[state] = fallback;
-	b->a->row[state + 1] = (uint32_t)b->a->edges;
+	b->rows[state].to = (uint32_t)b->a->edges;
 	return err;
+}
+
+/* The rows in the order of their states. */
+static int order_rows(struct builder *b)
+{
+	struct rf_automaton *a = b->a;
+	size_t edges = a->edges, n = 0;
+	__cleanup(freep) uint8_t *class = calloc(edges + 1, sizeof(*class));
+	__cleanup(freep) uint32_t *target = calloc(edges + 1, sizeof(*target));
+
+	if (!class || !target)
+		return -ENOMEM;
+	for (size_t s = 0; s < a->n; s++) {
+		for (uint32_t e = b->rows[s].from; e < b->rows[s].to; e++) {
+			class[n] = a->class[e];
+			target[n++] = a->target[e];
+		}
+		a->row[s + 1] = (uint32_t)n;
+	}
+	free(a->class);
+	free(a->target);
+	a->class = TAKE_PTR(class);
+	a->target = TAKE_PTR(target);
+	a->class_cap = a->target_cap = edges + 1;
+	return 0;
 }
 
 /* The pattern that has most positions in the states so far; the first of equals. */
@@ -324,10 +375,12 @@ int rf_dfa_build(const struct rf_nfa *nfa, size_t max_states, struct rf_automato
 	err = add_closure(&b, 0);
 	if (!err)
 		err = take_candidate(&b, &start);
-	for (uint32_t s = 0; !err && s < b.a->n; s++)
-		err = expand(&b, s);
+	while (!err && b.n_todo)
+		err = expand(&b, b.todo[--b.n_todo]);
 	if (err == -E2BIG)
 		blame(&b, reterr_pattern);
+	if (!err)
+		err = order_rows(&b);
 	if (err)
 		return err;
 	*ret = TAKE_PTR(b.a);

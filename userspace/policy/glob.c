@@ -145,7 +145,8 @@ static int parse_class(struct parser *p)
 	}
 	/* "[+-9]" spans '/', which no name holds. */
 	set.w['/' >> 6] &= ~(1ULL << ('/' & 63));
-	if (!(set.w[0] | set.w[1] | set.w[2] | set.w[3]))
+	/* NUL alone is as good as nothing: no path holds one. */
+	if (!((set.w[0] & ~1ULL) | set.w[1] | set.w[2] | set.w[3]))
 		return refuse(p, start, "a class that matches no byte; name at least one");
 	return rf_tokens_set(p->out, &set, start);
 }

@@ -24,6 +24,12 @@ static inline bool rf_byteset_has(const struct rf_byteset *s, unsigned int b)
 	return s->w[b >> 6] >> (b & 63) & 1;
 }
 
+static inline unsigned int rf_byteset_count(const struct rf_byteset *s)
+{
+	return (unsigned int)(__builtin_popcountll(s->w[0]) + __builtin_popcountll(s->w[1]) +
+			      __builtin_popcountll(s->w[2]) + __builtin_popcountll(s->w[3]));
+}
+
 static inline void rf_byteset_range(struct rf_byteset *s, unsigned int lo, unsigned int hi)
 {
 	for (; lo <= hi; lo++)

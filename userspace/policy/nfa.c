@@ -39,6 +39,7 @@ void rf_nfa_done(struct rf_nfa *nfa)
 	free(nfa->nodes);
 	free(nfa->accepts);
 	free(nfa->sets);
+	free(nfa->outside);
 	free(nfa->wide);
 	free(nfa->edges);
 	free(nfa->edge_at);

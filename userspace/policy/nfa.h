@@ -49,8 +49,8 @@ struct rf_nfa {
 	struct rf_nfa_accept *accepts;
 	size_t n_accepts, accepts_cap;
 
-	/* Sets of classes; wide[i]: more classes in it than outside. */
-	struct rf_byteset *sets;
+	/* Sets of classes, and the classes outside of each; wide[i]: more in it than outside. */
+	struct rf_byteset *sets, *outside;
 	size_t n_sets, sets_cap;
 	uint8_t *wide;
 
