@@ -282,6 +282,7 @@ static int at_end(struct rf_reader *reader)
 	}
 	if (torn || reader->skipping) {
 		advance(reader, torn);
+		reader->start = 0;
 		reader->skipping = false;
 		return -EBADMSG;
 	}
