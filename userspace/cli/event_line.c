@@ -10,7 +10,8 @@
 /* The members that stand elsewhere in the line, or help machines only. */
 static bool is_plain(const char *key)
 {
-	static const char *const others[] = {"v", "kind", "time", "host", "boot", "src", "seq", "run", "flags"};
+	static const char *const others[] = {"v",   "kind",   "time", "host",	"boot",	       "src",  "seq",
+					     "run", "run_id", "uid",  "digest", "policy_file", "flags"};
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		if (!strcmp(key, others[i]))

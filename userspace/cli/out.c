@@ -26,8 +26,9 @@ int cli_parse(const struct rf_command *command, int argc, char **argv, void *val
 	if (err)
 		return rf_err(CLI_USAGE, "%s", why);
 	if (*ret_n < min || (max >= 0 && *ret_n > max))
-		return rf_err(CLI_USAGE, "%s argument%s; usage: %s %s", *ret_n < min ? "too few" : "too many",
-			      *ret_n < min && min == 1 ? "" : "s", command->name, command->usage);
+		return rf_err(CLI_USAGE, "%s; usage: %s %s",
+			      *ret_n < min ? "an argument is missing" : "too many arguments", command->name,
+			      command->usage);
 	return -1;
 }
 

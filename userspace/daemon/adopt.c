@@ -100,6 +100,7 @@ static void take_over(struct manager *m, const char *file)
 	run = TAKE_PTR(loaded);
 	runs_add(&m->runs, run);
 	run->was_populated = true;
+	run->adopted = run->ours;
 	err = cgroup_open(m->root_fd, run->cgroup + 1, &run->cgroup_fd);
 	if (!err)
 		err = lifecycle_watch(m, run);

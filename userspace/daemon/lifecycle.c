@@ -34,7 +34,7 @@ static void on_cgroup_events(void *ctx, uint32_t events)
 	if (!populated && run->state == RUN_LIVE && (!run->was_populated || !run->ours))
 		return;
 	/* Its starter is about to say how the command ended, see lifecycle_tick(). */
-	if (!populated && run->state == RUN_LIVE && run->starter) {
+	if (!populated && run->state == RUN_LIVE && (run->starter || run->adopted)) {
 		run->ending_ms = clock_ms();
 		return;
 	}

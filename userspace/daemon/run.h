@@ -62,6 +62,7 @@ struct run {
 	uid_t uid;
 	time_t started;
 	struct rf_client *starter, *waiter;
+	bool adopted; /* its starter spoke to a former enforcer and will look for us when its command is done */
 	int64_t ending_ms; /* since when it has been RUN_ENDING */
 	int status; /* what the command exited with; -1: not told */
 	struct denial denials[RUN_DENIALS];
