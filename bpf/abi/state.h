@@ -33,6 +33,8 @@ struct rf_run {
 /* Task storage: the sticky tag. id 0: a task that is known to be in no run. */
 struct rf_task {
 	__u64 id;
+	__u64 address; /* see rf_address() */
+	__u64 overlay; /* struct cred * of a creation that an overlay of the view is about to do for this task */
 	__u32 slot;
 	__u32 pad;
 };
@@ -53,8 +55,21 @@ struct rf_anchor {
 	__u64 sb;
 	__u64 ino;
 	__u32 generation;
+	__u32 epoch; /* of the refresh that saw it last; 0 is never one */
+	__u32 pad;
 	__u32 len; /* bytes of path: the mount point without a trailing '/', so "" for the root */
 	char path[RF_ANCHOR_PATH_MAX + 1];
+};
+
+/* A directory whose automaton state is known. seq is odd while a writer is at work: see path.bpf.h. The kernel's alone. */
+struct rf_dir {
+	__u32 seq;
+	__u32 image_id;
+	__u64 inode;
+	__u64 ino;
+	__u64 gen;
+	__u32 generation;
+	__u32 state;
 };
 
 /* One CPU's books: emitted = delivered + lost, exactly. Atomics: two tasks can interleave on one CPU. */

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The slow half of a decision: what is denied or recorded, by which rule, enforced or observed. */
+#include "rf.bpf.h"
+
+static __always_inline __u16 lowest(__u64 bits)
+{
+	__u16 access = 0;
+
+	for (__u16 i = 0; i < 64; i++) {
+		if (bits & (1ULL << i)) {
+			access = i;
+			break;
+		}
+	}
+	return access;
+}
+
+/* Does the policy observe? Not when it can't be asked, and not for a task whose run is over. */
+static __always_inline bool observes(const struct rf_request *req)
+{
+	return !req->refusal && req->image && rf_image(req->image)->flags & RF_IMAGE_OBSERVE;
+}
+
+/* Denied unless the policy observes; counted and reported either way. */
+static __noinline int deny(struct rf_request *req, int err)
+{
+	struct rf_run *run = &rf_runs[req->slot & (RF_RUNS_MAX - 1)];
+	__u32 cpu = bpf_get_smp_processor_id() & (RF_CPUS_MAX - 1);
+	bool observed = observes(req);
+
+	req->verdict = observed ? RF_OBSERVE : RF_DENY;
+	__sync_fetch_and_add(&rf_cpus[cpu].reason[req->reason & 15], 1);
+	__sync_fetch_and_add(observed ? &run->observed : &run->denied, 1);
+	rf_report(req);
+	return observed ? 0 : err;
+}
+
+int rf_refuse(struct rf_request *req, __u32 reason, int err)
+{
+	const struct rf_image *image;
+	int special = reason == RF_REASON_UNKNOWN_FS ? RF_SPECIAL_UNKNOWN_FS :
+		      reason == RF_REASON_ANONYMOUS  ? RF_SPECIAL_ANONYMOUS_EXEC :
+						       -1;
+
+	if (!req)
+		return -EPERM;
+	image = rf_image(req->image);
+	req->reason = reason;
+	req->access = lowest(req->wanted);
+	req->rule = RF_RULE_NONE;
+	if (!req->refusal && special >= 0) {
+		req->rule = image->special_rule[special & 1];
+		if (image->special_allow & (1 << special)) {
+			req->verdict = RF_ALLOW;
+			if (image->record & req->wanted)
+				rf_report(req);
+			return 0;
+		}
+	}
+	return deny(req, err);
+}
+
+int rf_decide(struct rf_request *req, __u32 state, int err)
+{
+	const struct rf_verdicts *verdicts;
+	__u64 allow, denied, record;
+
+	if (!req)
+		return -EPERM;
+	verdicts = rf_state_verdicts(rf_cells, RF_CELLS_MASK, req->image, state);
+	allow = verdicts->allow;
+	record = rf_image(req->image)->record;
+	/* Records hold the bits of their own automaton. */
+	if (req->wanted & ~0xffffULL)
+		allow <<= RF_ACCESSES;
+	denied = req->wanted & ~allow;
+	req->access = lowest(denied ? denied : req->wanted & record);
+	req->rule = verdicts->rule[req->access & (RF_ACCESSES - 1)];
+	req->reason = req->rule == RF_RULE_NONE ? RF_REASON_NO_RULE : RF_REASON_RULE;
+	if (denied)
+		return deny(req, err);
+	if (req->wanted & record) {
+		req->verdict = RF_ALLOW;
+		rf_report(req);
+	}
+	return 0;
+}

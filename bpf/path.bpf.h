@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The quick half of naming: an object's state from the cached state of its directory and the bytes of its name. One
+ * cached directory costs some thirty instructions whatever its depth.
+ */
+#pragma once
+
+#include "rf.bpf.h"
+
+#define RF_SB_NOUSER (1U << 31) /* SB_NOUSER: pipes, memfds, anonymous inodes: nothing that a path leads to */
+#define RF_S_IFMT 0170000
+#define RF_S_IFDIR 0040000
+
+static __always_inline __u32 rf_hash(__u64 address)
+{
+	return (__u32)((address * 0x9e3779b97f4a7c15ULL) >> 40);
+}
+
+/* Slot of a directory's generation; the top bits serve the cache index. */
+static __always_inline __u64 rf_dir_gen(__u64 inode, __u64 all)
+{
+	return all + RF_READ_ONCE(rf_dirgen[rf_hash(inode) & (RF_DIRGEN_MAX - 1)]);
+}
+
+static __always_inline struct rf_dir *rf_dir_slot(__u32 image_id, __u64 inode)
+{
+	return &rf_dircache[(rf_hash(inode) + image_id * 0x9e3779b1U) & (RF_DIRCACHE_MAX - 1)];
+}
+
+/*
+ * State of a directory, 0 if unknown. A seqlock per entry, because a value that is overwritten while it is read would
+ * be another directory's state; x86 keeps loads and stores in order, so compiler barriers are enough here.
+ */
+static __always_inline __u32 rf_dir_state(__u32 image_id, __u64 inode, __u64 ino, __u32 generation)
+{
+	struct rf_dir *dir = rf_dir_slot(image_id, inode);
+	__u32 seq = RF_READ_ONCE(dir->seq), state;
+
+	rf_compiler_barrier();
+	if ((seq & 1) || dir->inode != inode || dir->image_id != image_id || dir->ino != ino ||
+	    dir->generation != generation || dir->gen != rf_dir_gen(inode, RF_READ_ONCE(rf_dirgen_all)))
+		return 0;
+	state = RF_READ_ONCE(dir->state);
+	rf_compiler_barrier();
+	return RF_READ_ONCE(dir->seq) == seq ? state : 0;
+}
+
+/* Remembers a state; all: rf_dirgen_all before the walk began. Gives way when another writer is at the entry. */
+static __always_inline void rf_dir_remember(__u32 image_id, __u64 inode, __u64 ino, __u32 generation, __u64 all,
+					    __u32 state)
+{
+	struct rf_dir *dir = rf_dir_slot(image_id, inode);
+	__u32 seq = RF_READ_ONCE(dir->seq);
+
+	if ((seq & 1) || __sync_val_compare_and_swap(&dir->seq, seq, seq + 1) != seq)
+		return;
+	dir->image_id = image_id;
+	dir->inode = inode;
+	dir->ino = ino;
+	dir->generation = generation;
+	dir->gen = rf_dir_gen(inode, all);
+	dir->state = state;
+	rf_compiler_barrier();
+	__sync_fetch_and_add(&dir->seq, 1);
+}
+
+/* Bytes that one call steps over; a constant size needs no zeroing of the stack. Longer names take the walk's loop. */
+#define RF_STEP_BYTES 32
+
+/*
+ * State after '/' and len (at most RF_STEP_BYTES) bytes at a kernel address; 0: unreadable. Global, so that its loop is
+ * verified once for a program; slash: also step over the '/' before them.
+ */
+__u32 rf_step_bytes(__u32 image, __u32 state, __u64 address, __u32 len, bool slash);
+
+/*
+ * State of an object's path in the low half, or a reason in the high half, as rf_walk() says it. The dentry's own
+ * sequence count tells whether name and directory belong together; whatever is not plain goes the long way.
+ */
+static __always_inline __u64 rf_object_state(struct rf_task *tag, __u32 image, struct dentry *dentry)
+{
+	__u32 seq = dentry->d_seq.seqcount.sequence, len = dentry->d_name.len, state;
+	struct dentry *parent = dentry->d_parent;
+	struct inode *dir = parent->d_inode;
+
+	rf_compiler_barrier();
+	if ((seq & 1) || parent == dentry || len > RF_STEP_BYTES || !dir ||
+	    rf_anchor_hints[rf_hash(rf_address(tag, dentry->d_inode)) & (RF_ANCHORS_MAX - 1)])
+		goto walk;
+	state = rf_dir_state(rf_image(image)->id, rf_address(tag, dir), dir->i_ino, dir->i_generation);
+	if (state)
+		state = rf_step_bytes(image, state, rf_address(tag, dentry->d_name.name), len, true);
+	if (!state)
+		goto walk;
+	rf_compiler_barrier();
+	if (*(volatile __u32 *)&dentry->d_seq.seqcount.sequence == seq)
+		return state;
+walk:
+	return rf_walk(image, rf_address(tag, dentry));
+}
