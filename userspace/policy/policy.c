@@ -65,6 +65,13 @@ static int too_large(struct rf_compile *c, enum rf_automaton_kind kind, size_t b
 			  "too many states, most by pattern \"%.120s\": use fewer * and ? behind \"**\"", glob);
 }
 
+static size_t states_max(const struct rf_pattern_list *list)
+{
+	size_t states = RF_STATES_BASE + list->n * RF_STATES_PER_PATTERN;
+
+	return states < RF_POLICY_STATES_MAX ? states : RF_POLICY_STATES_MAX;
+}
+
 static int build(struct rf_compile *c, struct rf_policy *p, const struct rf_image *header)
 {
 	struct rf_automaton *automata[RF_AUTOMATON_MAX] = {};
@@ -74,7 +81,7 @@ static int build(struct rf_compile *c, struct rf_policy *p, const struct rf_imag
 		size_t blame = SIZE_MAX;
 
 		err = rf_automaton_build((enum rf_automaton_kind)kind, c->lists[kind].patterns, c->lists[kind].n,
-					 RF_POLICY_STATES_MAX, &automata[kind], &blame);
+					 states_max(&c->lists[kind]), &automata[kind], &blame);
 		/* Any other refusal would mean that rf_glob_check() has let a pattern through. */
 		if (err == -E2BIG)
 			err = too_large(c, (enum rf_automaton_kind)kind, blame);
