@@ -22,7 +22,7 @@ static __always_inline bool observes(const struct rf_request *req)
 }
 
 /* Denied unless the policy observes; counted and reported either way. */
-static __noinline int deny(struct rf_request *req, int err)
+static __noinline bool deny(struct rf_request *req)
 {
 	struct rf_run *run = &rf_runs[req->slot & (RF_RUNS_MAX - 1)];
 	__u32 cpu = bpf_get_smp_processor_id() & (RF_CPUS_MAX - 1);
@@ -32,10 +32,10 @@ static __noinline int deny(struct rf_request *req, int err)
 	__sync_fetch_and_add(&rf_cpus[cpu].reason[req->reason & 15], 1);
 	__sync_fetch_and_add(observed ? &run->observed : &run->denied, 1);
 	rf_report(req);
-	return observed ? 0 : err;
+	return !observed;
 }
 
-int rf_refuse(struct rf_request *req, __u32 reason, int err)
+bool rf_denies_for(struct rf_request *req, __u32 reason)
 {
 	const struct rf_image *image;
 	int special = reason == RF_REASON_UNKNOWN_FS ? RF_SPECIAL_UNKNOWN_FS :
@@ -43,7 +43,7 @@ int rf_refuse(struct rf_request *req, __u32 reason, int err)
 						       -1;
 
 	if (!req)
-		return -EPERM;
+		return true;
 	image = rf_image(req->image);
 	req->reason = reason;
 	req->access = lowest(req->wanted);
@@ -54,19 +54,19 @@ int rf_refuse(struct rf_request *req, __u32 reason, int err)
 			req->verdict = RF_ALLOW;
 			if (image->record & req->wanted)
 				rf_report(req);
-			return 0;
+			return false;
 		}
 	}
-	return deny(req, err);
+	return deny(req);
 }
 
-int rf_decide(struct rf_request *req, __u32 state, int err)
+bool rf_denies(struct rf_request *req, __u32 state)
 {
 	const struct rf_verdicts *verdicts;
 	__u64 allow, denied, record;
 
 	if (!req)
-		return -EPERM;
+		return true;
 	verdicts = rf_state_verdicts(rf_cells, RF_CELLS_MASK, req->image, state);
 	allow = verdicts->allow;
 	record = rf_image(req->image)->record;
@@ -78,10 +78,10 @@ int rf_decide(struct rf_request *req, __u32 state, int err)
 	req->rule = verdicts->rule[req->access & (RF_ACCESSES - 1)];
 	req->reason = req->rule == RF_RULE_NONE ? RF_REASON_NO_RULE : RF_REASON_RULE;
 	if (denied)
-		return deny(req, err);
+		return deny(req);
 	if (req->wanted & record) {
 		req->verdict = RF_ALLOW;
 		rf_report(req);
 	}
-	return 0;
+	return false;
 }

@@ -20,7 +20,7 @@ int BPF_PROG(rf_bprm_check, struct linux_binprm *bprm, int ret)
 		return ret;
 	dentry = bprm->file->f_path.dentry;
 	if (req.refusal || (dentry->d_hash.pprev && !(dentry->d_sb->s_flags & RF_SB_NOUSER)))
-		return rf_decide_path(tag, &req, dentry, -EACCES);
+		return rf_denies_path(tag, &req, dentry) ? -EACCES : 0;
 	req.object = rf_address(tag, dentry);
-	return rf_refuse(&req, RF_REASON_ANONYMOUS, -EACCES);
+	return rf_denies_for(&req, RF_REASON_ANONYMOUS) ? -EACCES : 0;
 }

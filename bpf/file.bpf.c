@@ -68,7 +68,7 @@ int BPF_PROG(rf_file_open, struct file *file, int ret)
 	req.wanted = accesses(file);
 	if (is_held_anyway(dentry, req.wanted))
 		return 0;
-	return rf_decide_path(tag, &req, dentry, -EACCES);
+	return rf_denies_path(tag, &req, dentry) ? -EACCES : 0;
 }
 
 static __always_inline int one_name(struct dentry *dentry, __u32 hook, __u32 access, int ret)
@@ -76,7 +76,9 @@ static __always_inline int one_name(struct dentry *dentry, __u32 hook, __u32 acc
 	struct rf_request req = { .hook = hook, .wanted = RF_ACCESS_BIT(access) };
 	struct rf_task *tag = ret ? NULL : rf_actor(&req);
 
-	return tag ? rf_decide_path(tag, &req, dentry, -EACCES) : ret;
+	if (!tag)
+		return ret;
+	return rf_denies_path(tag, &req, dentry) ? -EACCES : 0;
 }
 
 SEC("lsm/inode_create")

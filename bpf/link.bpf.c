@@ -30,28 +30,28 @@ static __always_inline int second_name(struct rf_request *req, __u64 wanted_old,
 				       struct dentry *new)
 {
 	struct rf_task *tag = req->prior ? NULL : rf_actor(req);
+	struct inode *inode = old->d_inode;
 	__u64 from, to;
-	int err;
 
 	if (!tag)
 		return req->prior;
 	req->wanted = RF_ACCESS_BIT(RF_FILE_CREATE);
-	err = rf_decide_path(tag, req, new, -EACCES);
-	if (!err && wanted_old) {
+	if (rf_denies_path(tag, req, new))
+		return -EACCES;
+	if (wanted_old) {
 		req->wanted = wanted_old;
-		err = rf_decide_path(tag, req, old, -EACCES);
+		if (rf_denies_path(tag, req, old))
+			return -EACCES;
 	}
-	if (err)
-		return err;
 	from = rf_object_state(tag, req->image, old);
 	to = (__u32)from ? rf_object_state(tag, req->image, new) : from;
 	if (!(__u32)to)
-		return rf_refuse(req, to >> 32, -EACCES);
-	if (!widens(req->image, from, to, (old->d_inode->i_mode & RF_S_IFMT) == RF_S_IFDIR))
+		return rf_denies_for(req, to >> 32) ? -EACCES : 0;
+	if (!widens(req->image, from, to, !inode || (inode->i_mode & RF_S_IFMT) == RF_S_IFDIR))
 		return 0;
 	req->wanted = RF_ACCESS_BIT(RF_FILE_CREATE);
 	req->object = rf_address(tag, new);
-	return rf_refuse(req, RF_REASON_WIDENING, -EXDEV);
+	return rf_denies_for(req, RF_REASON_WIDENING) ? -EXDEV : 0;
 }
 
 SEC("lsm/inode_link")

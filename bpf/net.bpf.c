@@ -81,29 +81,31 @@ int BPF_PROG(rf_socket_connect, struct socket *sock, struct sockaddr *address, i
 	struct rf_request req = { .hook = RF_HOOK_SOCKET_CONNECT, .wanted = RF_ACCESS_BIT(RF_NET_CONNECT) };
 	const struct rf_verdicts *verdicts;
 	__u32 reason, state;
+	struct sock *sk;
 	__u16 family = 0;
 
 	if (ret || !rf_actor(&req))
 		return ret;
 	if (req.refusal)
-		return rf_refuse(&req, req.refusal, -EACCES);
+		return rf_denies_for(&req, req.refusal) ? -EACCES : 0;
 	if (addrlen < (int)sizeof(family) || bpf_probe_read_kernel(&family, sizeof(family), address))
-		return rf_refuse(&req, RF_REASON_ADDRESS, -EACCES);
+		return rf_denies_for(&req, RF_REASON_ADDRESS) ? -EACCES : 0;
 	/* UNIX: decided when the kernel knows the peer. */
 	if (family == AF_UNSPEC || family == AF_UNIX)
 		return 0;
 	req.net_family = family;
 	if (family != AF_INET && family != AF_INET6)
-		return rf_refuse(&req, RF_REASON_FAMILY, -EACCES);
-	req.protocol = sock->sk->sk_protocol;
-	reason = read_address(&req, address, addrlen);
+		return rf_denies_for(&req, RF_REASON_FAMILY) ? -EACCES : 0;
+	sk = sock->sk;
+	reason = sk ? read_address(&req, address, addrlen) : RF_REASON_UNREADABLE;
 	if (reason)
-		return rf_refuse(&req, reason, -EACCES);
+		return rf_denies_for(&req, reason) ? -EACCES : 0;
+	req.protocol = sk->sk_protocol;
 	state = address_state(req.image, &req);
 	verdicts = rf_state_verdicts(rf_cells, RF_CELLS_MASK, req.image, state);
 	if ((verdicts->allow << RF_ACCESSES & req.wanted) && !(req.wanted & rf_image(req.image)->record))
 		return 0;
-	return rf_decide(&req, state, -EACCES);
+	return rf_denies(&req, state) ? -EACCES : 0;
 }
 
 /* The peer of a UNIX socket: by path, or abstract, or unnamed (socketpair: the run was given it). */
@@ -117,14 +119,14 @@ static __always_inline int unix_peer(struct sock *other, __u32 hook, int ret)
 	if (!tag)
 		return ret;
 	if (req.refusal)
-		return rf_refuse(&req, req.refusal, -EACCES);
-	peer = bpf_skc_to_unix_sock(other);
+		return rf_denies_for(&req, req.refusal) ? -EACCES : 0;
+	peer = other ? bpf_skc_to_unix_sock(other) : NULL;
 	if (!peer)
-		return rf_refuse(&req, RF_REASON_UNREADABLE, -EACCES);
+		return rf_denies_for(&req, RF_REASON_UNREADABLE) ? -EACCES : 0;
 	dentry = peer->path.dentry;
 	if (dentry)
-		return rf_decide_path(tag, &req, dentry, -EACCES);
-	return peer->addr ? rf_refuse(&req, RF_REASON_FAMILY, -EACCES) : 0;
+		return rf_denies_path(tag, &req, dentry) ? -EACCES : 0;
+	return peer->addr && rf_denies_for(&req, RF_REASON_FAMILY) ? -EACCES : 0;
 }
 
 SEC("lsm/unix_stream_connect")

@@ -131,9 +131,12 @@ extern struct rf_task rf_nobody;
 /* path.bpf.c: state of the object's path in the low half (never 0), or a reason (enum rf_reason) in the high half. */
 __u64 rf_walk(__u32 image, __u64 dentry);
 int rf_write_path(__u64 dentry, __u32 start, __u32 max, __u32 clipped);
-/* decide.bpf.c: both give 0 or err. rf_refuse asks no automaton, rf_decide looks at the record of a state. */
-int rf_refuse(struct rf_request *req, __u32 reason, int err);
-int rf_decide(struct rf_request *req, __u32 state, int err);
+/*
+ * decide.bpf.c: is it refused? rf_denies_for asks no automaton, rf_denies looks at the record of a state. The errno is
+ * the hook's: from 6.12 on the verifier wants to see that an LSM program returns one.
+ */
+bool rf_denies_for(struct rf_request *req, __u32 reason);
+bool rf_denies(struct rf_request *req, __u32 state);
 /* audit.bpf.c */
 int rf_report(struct rf_request *req);
 

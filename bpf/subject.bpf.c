@@ -108,7 +108,7 @@ int BPF_PROG(rf_task_alloc, struct task_struct *child, unsigned long clone_flags
 		req.id = tag->id;
 		req.slot = tag->slot;
 		req.refusal = RF_REASON_NO_MEMORY;
-		rf_refuse(&req, req.refusal, -EAGAIN);
+		rf_denies_for(&req, req.refusal);
 		return -EAGAIN;
 	}
 	copy->slot = tag->slot;
