@@ -13,6 +13,10 @@
 
 #include "cli/event_line.h"
 
+/* Tests are linked with the libraries only, and the command line's own files belong to none of them. */
+#include "cli/event_line.c"
+#include "cli/out.c"
+
 #define TIME "\"time\":\"2026-11-30T14:25:01.123456789Z\""
 #define DENY                                                                                                  \
 	"{\"v\":1,\"kind\":\"verdict\"," TIME ",\"run\":\"r-1\",\"rule\":\"standing-keys\",\"comm\":\"cat\"," \
