@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ship/reader.c, cursor.c, marks.c: every line once and in order across rotation; places that are gone are noticed. */
+/* ship/reader.c, cursor.c: every line once and in order across rotation; places that are gone are noticed. */
 #define _GNU_SOURCE 1
 #include <dirent.h>
 #include <errno.h>
@@ -17,7 +17,6 @@
 #include "event/event.h"
 #include "lib/cleanup.h"
 #include "ship/cursor.h"
-#include "ship/marks.h"
 #include "ship/reader.h"
 
 struct fixture {
@@ -367,67 +366,6 @@ static void cursor_comes_back(void **state)
 	assert_int_equal(rf_cursor_open(f->path, &second), 0);
 }
 
-static void marks_settle_in_order(void **state)
-{
-	struct rf_marks marks = {0};
-	struct rf_position position = {0};
-	uint64_t lines = 0;
-
-	(void)state;
-	for (uint64_t i = 1; i <= 3; i++)
-		rf_marks_add(&marks, i * 100, &(struct rf_position){1, i, 0}, 1, (int64_t)i * 1000, 5000);
-	assert_false(rf_marks_all_acknowledged(&marks));
-	assert_int_equal(rf_marks_acknowledge(&marks, 199, 4000), 1);
-	assert_int_equal(rf_marks_acknowledge(&marks, 199, 4500), 0);
-	assert_false(rf_marks_settle(&marks, 8999, 5000, &position, &lines));
-	assert_true(rf_marks_settle(&marks, 9000, 5000, &position, &lines));
-	assert_int_equal(position.offset, 1);
-	assert_int_equal(lines, 1);
-	assert_false(rf_marks_settle(&marks, 99999, 5000, &position, &lines)); /* not acknowledged: never */
-	assert_int_equal(rf_marks_acknowledge(&marks, 300, 9000), 2);
-	assert_true(rf_marks_all_acknowledged(&marks));
-	assert_true(rf_marks_settle(&marks, 9000, 0, &position, &lines));
-	assert_int_equal(position.offset, 3);
-	assert_int_equal(lines, 3);
-}
-
-static void full_marks_are_late_never_early(void **state)
-{
-	struct rf_marks marks = {0};
-	struct rf_position position = {0};
-	uint64_t lines = 0;
-
-	(void)state;
-	for (uint64_t i = 1; i <= 10 * RF_MARKS_MAX; i++)
-		rf_marks_add(&marks, i, &(struct rf_position){1, i, 0}, 1, (int64_t)i * 100, 5000);
-	assert_int_equal(marks.n, RF_MARKS_MAX);
-	/* The last stands for all that came after: it must not be taken as acknowledged by half of it. */
-	rf_marks_acknowledge(&marks, 10 * RF_MARKS_MAX - 1, 1000000);
-	assert_true(rf_marks_settle(&marks, 1000000, 0, &position, &lines));
-	assert_int_equal(position.offset, RF_MARKS_MAX - 1);
-	rf_marks_acknowledge(&marks, 10 * RF_MARKS_MAX, 1000000);
-	assert_true(rf_marks_settle(&marks, 1000000, 0, &position, &lines));
-	assert_int_equal(position.offset, 10 * RF_MARKS_MAX);
-	assert_int_equal(lines, 10 * RF_MARKS_MAX);
-
-	/* An acknowledged mark that is written over because of a full ring is open again. */
-	memset(&marks, 0, sizeof(marks));
-	for (uint64_t i = 1; i <= RF_MARKS_MAX; i++)
-		rf_marks_add(&marks, i, &(struct rf_position){1, i, 0}, 1, (int64_t)i * 100, 5000);
-	rf_marks_acknowledge(&marks, RF_MARKS_MAX, 1000);
-	rf_marks_add(&marks, 1000, &(struct rf_position){1, 1000, 0}, 1, 1000, 5000);
-	assert_false(rf_marks_all_acknowledged(&marks));
-	/* Close in time: one mark. */
-	memset(&marks, 0, sizeof(marks));
-	rf_marks_add(&marks, 1, &position, 1, 1000, 5000);
-	rf_marks_add(&marks, 2, &position, 1, 1038, 5000);
-	assert_int_equal(marks.n, 1);
-	rf_marks_add(&marks, 3, &position, 1, 1039, 5000);
-	assert_int_equal(marks.n, 2);
-	rf_marks_clear(&marks);
-	assert_true(rf_marks_all_acknowledged(&marks));
-}
-
 int main(void)
 {
 #define TEST(t) cmocka_unit_test_setup_teardown(t, setup, teardown)
@@ -446,8 +384,6 @@ int main(void)
 		TEST(a_missing_file_between_two_renames_is_waited_for),
 		TEST(links_and_strange_files_are_not_followed),
 		TEST(cursor_comes_back),
-		cmocka_unit_test(marks_settle_in_order),
-		cmocka_unit_test(full_marks_are_late_never_early),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
