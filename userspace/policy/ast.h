@@ -20,7 +20,7 @@
  * States grow with the patterns: 10,000 project directories need 4 each, with 20 patterns that match anywhere 31 each.
  * What grows faster multiplies, and would take many seconds to reach RF_POLICY_STATES_MAX.
  */
-#define RF_STATES_BASE 20000
+#define RF_STATES_BASE 10000
 #define RF_STATES_PER_PATTERN 100
 
 enum rf_ast_section { RF_AST_FILES, RF_AST_EXEC, RF_AST_CONNECT, RF_AST_UNIX, RF_AST_SECTIONS };
