@@ -39,11 +39,10 @@ static int recompile(struct manager *m, struct run *run, uint32_t *ret_id, uint3
 {
 	__cleanup(rf_policy_free) struct rf_policy *policy = NULL;
 	struct rf_diag diag = {};
-	size_t n;
 	int err = rf_texts_compile(&run->texts, NULL, &policy, &diag);
 
 	if (!err)
-		err = rf_enforcer_put_image(m->enforcer, rf_policy_image(policy, &n), n, ret_base, ret_id);
+		err = manager_put_policy(m, policy, ret_base, ret_id);
 	if (err)
 		return rf_err(
 			err,

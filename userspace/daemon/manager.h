@@ -44,6 +44,9 @@ int manager_start(struct manager *m, const struct daemon_options *options);
 int manager_loop(struct manager *m);
 void manager_done(struct manager *m);
 
+/* run.c: lays the policy's image into the kernel; drop it with rf_enforcer_drop_image(). */
+int manager_put_policy(struct manager *m, const struct rf_policy *policy, uint32_t *ret_base, uint32_t *ret_id);
+
 /* lock.c: one enforcer per host. */
 int manager_lock(struct manager *m);
 

@@ -60,7 +60,6 @@ static int prepare(struct manager *m, struct change *c, struct failure *failure)
 {
 	const char *name = c->run->texts.policy.name;
 	struct rf_diag diag = {};
-	size_t n;
 	int err = inherit(&c->texts, &c->run->texts);
 
 	if (!err)
@@ -79,7 +78,7 @@ static int prepare(struct manager *m, struct change *c, struct failure *failure)
 	}
 	if (run_digest(c->run) && !strcmp(rf_policy_digest(c->policy), run_digest(c->run)))
 		return 0;
-	err = rf_enforcer_put_image(m->enforcer, rf_policy_image(c->policy, &n), n, &c->base, &c->id);
+	err = manager_put_policy(m, c->policy, &c->base, &c->id);
 	c->placed = !err;
 	if (err)
 		snprintf(failure->text, sizeof(failure->text), "policy \"%s\": %s: %s", name, strerror(-err),

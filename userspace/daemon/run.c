@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "control/packet.h"
+#include "daemon/manager.h"
+#include "kern/enforcer.h"
 #include "lib/cleanup.h"
 
 struct run *run_new(void)
@@ -197,4 +199,13 @@ void runs_done(struct runs *runs)
 		run_free(&runs->live[i]);
 	for (size_t i = 0; i < RUNS_ENDED_MAX; i++)
 		run_free(&runs->ended[i]);
+}
+
+int manager_put_policy(struct manager *m, const struct rf_policy *policy, uint32_t *ret_base, uint32_t *ret_id)
+{
+	size_t n;
+	/* In a statement of its own: the order of a call's arguments is the compiler's. */
+	const union rf_cell *cells = rf_policy_image(policy, &n);
+
+	return rf_enforcer_put_image(m->enforcer, cells, n, ret_base, ret_id);
 }

@@ -70,7 +70,6 @@ static int compile(struct manager *m, const struct rf_request *r, struct run *ru
 	const char *fields[] = {"policy", r->policy, "error", failure->text, NULL};
 	struct rf_diag diag = {};
 	uint32_t base, id;
-	size_t n;
 	int err = load_texts(m, r, &run->texts, failure);
 
 	if (!err && add_vars(r, run))
@@ -85,7 +84,7 @@ static int compile(struct manager *m, const struct rf_request *r, struct run *ru
 		journal_own(&m->journal, "policy.reject", NULL, fields);
 		return err;
 	}
-	err = rf_enforcer_put_image(m->enforcer, rf_policy_image(policy, &n), n, &base, &id);
+	err = manager_put_policy(m, policy, &base, &id);
 	if (err)
 		return fail(failure, err, "kernel", "the policy cannot be laid into the kernel: %s: %s", strerror(-err),
 			    rf_enforcer_why(m->enforcer));
