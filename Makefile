@@ -39,6 +39,14 @@ $(PROGRAMS):
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $^ -o $@ $(LDFLAGS) $(LIBS)
 
+# What tests and benchmarks run in a guest.
+TEST_PROGRAMS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/vm/programs/*.c tests/bench/programs/*.c))
+tests: all $(TEST_PROGRAMS)
+$(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(call objects,$(wildcard tests/oracle/oracle.c tests/oracle/random.c) $(KERN) $(CORE))
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) $^ -o $@ $(LDFLAGS) $(LIBS) -lpthread
+
 $(BUILD)/obj/%.o: %.c $(BUILD)/config
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D)
@@ -107,5 +115,7 @@ clean: ## removes build/
 help: ## this text
 	@awk -F ':.*## ' '/^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
 
-.PHONY: all install deps demo vm test check lint fuzz bench clean help FORCE
+# keep objects of programs that are linked by pattern
+.SECONDARY:
+.PHONY: all tests install deps demo vm test check lint fuzz bench clean help FORCE
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

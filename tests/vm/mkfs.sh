@@ -13,12 +13,13 @@ mountpoint -q "$images" || mount -t tmpfs tmpfs "$images"
 loop() {
 	truncate -s "$2" "$images/$1"
 	"${@:3}" "$images/$1" >/dev/null # mkfs.btrfs prints news even when told to be quiet
-	modprobe "$1"
 	mount -t "$1" -o loop "$images/$1" "$dir/$1"
 }
 
-modprobe loop
-loop ext4 64M mkfs.ext4 -q -O casefold,verity
+modprobe -a loop ext4 xfs btrfs overlay
+features=verity
+[[ ! -e /sys/fs/ext4/features/casefold ]] || features+=,casefold # not in 6.1
+loop ext4 64M mkfs.ext4 -q -O "$features"
 loop xfs 300M mkfs.xfs -q
 loop btrfs 128M mkfs.btrfs -q
 mount -t tmpfs -o size=64M tmpfs "$dir/tmpfs"

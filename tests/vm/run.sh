@@ -118,7 +118,7 @@ fi
 trouble='Kernel panic|BUG: |Oops: |: 0000 \[#1\]'
 if grep -aqE "$trouble" "$console" 2>/dev/null; then
 	echo "run.sh: the kernel panicked, on $kernel ($(<"$dir/version")):" >&2
-	grep -aE -m 1 -A 40 "$trouble" "$console" >&2
+	grep -aE -m 1 -B 4 -A 40 "$trouble" "$console" >&2
 	exit 125
 fi
 ((rc != 124)) || { echo "run.sh: time is up after $limit s" >&2; exit 124; }
