@@ -121,6 +121,9 @@ int BPF_PROG(rf_inode_rmdir, struct inode *dir, struct dentry *dentry, int ret)
 
 static __always_inline int attributes(struct dentry *dentry, unsigned int valid, int ret)
 {
+	/* ftruncate of a memfd, fchmod of a socket */
+	if (is_held_anyway(dentry, 0))
+		return ret;
 	if (valid & ATTR_SIZE)
 		return one_name(dentry, RF_HOOK_INODE_SETATTR, RF_FILE_WRITE, ret);
 	if (valid & ATTR_FORCE)

@@ -103,6 +103,8 @@ int BPF_PROG(rf_task_alloc, struct task_struct *child, unsigned long clone_flags
 		tag = rf_tag(task, cgroup, &refusal);
 	if (!tag)
 		return refusal ? -EAGAIN : 0;
+	if (rf_runs[tag->slot & (RF_RUNS_MAX - 1)].state == RF_RUN_RELEASED)
+		return 0;
 	copy = make_tag(child);
 	if (!copy) {
 		req.id = tag->id;
@@ -169,11 +171,14 @@ int BPF_PROG(rf_dentry_create_files_as, struct dentry *dentry, int mode, const s
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u64 cred = (__u64)task->cred;
 	struct rf_task *tag;
+	__u32 refusal = 0;
 
 	/* Only while one of the view's overlays already acts for this task. */
-	if (task->cred == task->real_cred || !bpf_map_lookup_elem(&rf_overlays, &cred))
+	if (!task->bpf_storage || task->cred == task->real_cred || !bpf_map_lookup_elem(&rf_overlays, &cred))
 		return ret;
 	tag = bpf_task_storage_get(&rf_tasks, task, 0, 0);
+	if (!tag)
+		tag = rf_tag(task, rf_cgroup_of(task), &refusal);
 	if (tag)
 		tag->overlay = (__u64)new;
 	return ret;

@@ -20,8 +20,11 @@ int rf_enforcer_start_run(struct rf_enforcer *e, uint32_t base, uint32_t *ret_sl
 	uint64_t id = ++e->shared->rf_host.run_ids;
 
 	for (uint32_t i = 0; i < RF_RUNS_MAX; i++) {
-		/* Round-robin, so that a slot rests as long as can be before it serves again. */
-		uint32_t slot = (uint32_t)((id + i) % RF_RUNS_MAX);
+		/*
+		 * Round-robin, so that a slot rests as long as can be before it serves again. Slot 0 stands for tasks of
+		 * which no tag could be had.
+		 */
+		uint32_t slot = 1 + (uint32_t)((id + i) % (RF_RUNS_MAX - 1));
 		struct rf_run *run = &e->shared->rf_runs[slot];
 
 		if (run->state != RF_RUN_FREE)
