@@ -21,8 +21,7 @@
 /* Loading takes a second or two, in an emulated machine half a minute; an enforcer that leaves is noticed at once. */
 #define START_MS 60000
 #define STEP_MS 50
-/* Another `ringfence run` may have started the enforcer at the same moment: ours left, its socket comes soon. */
-#define RIVAL_MS 3000
+#define RIVAL_MS 10000
 
 static int find_daemon(char *path, size_t size)
 {
@@ -86,35 +85,48 @@ static int report(int messages)
 		      *line ? line : "ringfenced left without a message");
 }
 
-static int wait_for_socket(const char *runtime, pid_t pid, int messages, int *ret_fd)
+static pid_t spawn(const char *path, const struct run_options *options, int messages)
+{
+	pid_t pid;
+
+	if (ftruncate(messages, 0))
+		return -1;
+	pid = fork();
+	if (!pid)
+		exec_daemon(path, options, messages);
+	return pid;
+}
+
+/*
+ * Another enforcer held the lock: one that another `ringfence run` started a moment ago, whose socket comes soon, or one
+ * that is leaving, after which ours can start. Trying again settles both.
+ */
+static int wait_for_socket(const char *path, const struct run_options *options, int messages, int *ret_fd)
 {
 	const struct timespec step = {.tv_nsec = STEP_MS * 1000000L};
-	int left = START_MS, status;
-	bool gone = false;
+	pid_t pid = spawn(path, options, messages);
+	int rival = RIVAL_MS, status;
 
-	for (; left > 0; left -= STEP_MS) {
-		if (!rf_client_connect(runtime, ret_fd))
+	for (int left = START_MS; left > 0 && pid > 0; left -= STEP_MS) {
+		if (!rf_client_connect(options->runtime, ret_fd))
 			return 0;
-		if (!gone && waitpid(pid, &status, WNOHANG) == pid) {
-			gone = true;
-			left = left < RIVAL_MS ? left : RIVAL_MS;
-			/* Only "another one runs" is worth a wait, which its exit status tells. */
-			if (!WIFEXITED(status) || WEXITSTATUS(status) != RF_EXIT_RIVAL)
-				break;
-		}
 		nanosleep(&step, NULL);
+		if (waitpid(pid, &status, WNOHANG) != pid)
+			continue;
+		if (!WIFEXITED(status) || WEXITSTATUS(status) != RF_EXIT_RIVAL || (rival -= STEP_MS) <= 0)
+			return report(messages);
+		pid = spawn(path, options, messages);
 	}
-	if (gone)
-		return report(messages);
-	return rf_err(CLI_RUN_FAILED, "the enforcer (pid %d) does not answer in %s after %d s", (int)pid, runtime,
-		      START_MS / 1000);
+	if (pid < 0)
+		return rf_err(CLI_RUN_FAILED, "cannot start %s: %s", path, strerror(errno));
+	return rf_err(CLI_RUN_FAILED, "the enforcer (pid %d) does not answer in %s after %d s", (int)pid,
+		      options->runtime, START_MS / 1000);
 }
 
 int cli_start_enforcer(const struct run_options *options, int *ret_fd)
 {
 	__cleanup(closep) int messages = memfd_create("ringfenced-messages", MFD_CLOEXEC);
 	char path[PATH_MAX + 16];
-	pid_t pid;
 
 	if (geteuid())
 		return rf_err(CLI_RUN_FAILED, "no enforcer runs and only root can start one: use sudo, or have "
@@ -124,10 +136,5 @@ int cli_start_enforcer(const struct run_options *options, int *ret_fd)
 					      "/usr/sbin: install it");
 	if (messages < 0)
 		return rf_err(CLI_RUN_FAILED, "memfd_create: %s", strerror(errno));
-	pid = fork();
-	if (pid < 0)
-		return rf_err(CLI_RUN_FAILED, "fork: %s", strerror(errno));
-	if (!pid)
-		exec_daemon(path, options, messages);
-	return wait_for_socket(options->runtime, pid, messages, ret_fd);
+	return wait_for_socket(path, options, messages, ret_fd);
 }

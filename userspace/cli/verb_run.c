@@ -197,12 +197,31 @@ static int run_command(int fd, const struct run_options *options, struct json_ob
 	return status;
 }
 
+/* An embedded enforcer may be leaving just as we call it: once it hangs up, another one is started. */
+static int start_run(const struct run_options *options, struct json_object *request, int *ret_fd,
+		     struct json_object **ret_reply)
+{
+	char why[1024];
+	int err = -ECONNRESET;
+
+	for (int tries = 0; tries < 2 && (err == -ECONNRESET || err == -EPIPE); tries++) {
+		int status;
+
+		closep(ret_fd);
+		*ret_fd = -1;
+		status = connect_enforcer(options, ret_fd);
+		if (status)
+			return status;
+		err = rf_client_call(*ret_fd, request, START_MS, ret_reply, why, sizeof(why));
+	}
+	return err ? rf_err(CLI_RUN_FAILED, "the run was not started: %s", why) : 0;
+}
+
 static int run(const struct run_options *options, char **argv)
 {
 	__cleanup(freep) char *program = NULL;
 	__cleanup(closep) int fd = -1;
-	struct json_object *request, *reply;
-	char why[1024];
+	struct json_object *request, *reply = NULL;
 	int status = cli_find_program(argv[0], &program);
 
 	if (status)
@@ -210,9 +229,7 @@ static int run(const struct run_options *options, char **argv)
 	request = json_object_new_object();
 	status = make_request(options, argv[0], request);
 	if (!status)
-		status = connect_enforcer(options, &fd);
-	if (!status && rf_client_call(fd, request, START_MS, &reply, why, sizeof(why)))
-		status = rf_err(CLI_RUN_FAILED, "the run was not started: %s", why);
+		status = start_run(options, request, &fd, &reply);
 	json_object_put(request);
 	if (status)
 		return status;
