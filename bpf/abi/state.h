@@ -82,10 +82,19 @@ struct rf_cpu {
 	__u64 pad[4];
 };
 
-/* Written once by the enforcer that loaded the programs. */
+/* The record that the enforcer counts as delivered: see count_delivered() in kern/ring.c. */
+struct rf_taking {
+	__u64 position; /* in the ring, plus one */
+	__u64 delivered; /* of its CPU, with this record */
+	__u32 cpu;
+	__u32 pad;
+};
+
+/* The enforcer's own. */
 struct rf_host {
 	__u32 abi;	 /* RF_ABI_VERSION */
 	__u32 image_ids; /* last id given to an image */
 	__u64 run_ids;	 /* last id given to a run */
-	char build[64];	 /* version of that enforcer */
+	char build[64];	 /* version of the enforcer that loaded the programs */
+	struct rf_taking taking;
 };

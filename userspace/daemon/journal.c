@@ -87,13 +87,9 @@ static bool was_written(const struct journal *j, const struct rf_event_head *hea
 	return false;
 }
 
-static void book(struct journal *j, int64_t cpu, uint64_t delivered, uint64_t reported)
+static void book(struct journal *j, int64_t cpu, uint64_t reported)
 {
-	if (cpu < 0)
-		return;
-	if (delivered)
-		rf_enforcer_add_delivered(j->enforcer, (unsigned int)cpu, delivered);
-	if (reported)
+	if (cpu >= 0 && reported)
 		rf_enforcer_add_reported(j->enforcer, (unsigned int)cpu, reported);
 }
 
@@ -118,7 +114,7 @@ int journal_flush(struct journal *j)
 
 		if (err)
 			return err;
-		book(j, p->cpu, p->delivered, p->reported);
+		book(j, p->cpu, p->reported);
 		j->first = p->next;
 		if (!j->first)
 			j->last = NULL;
@@ -127,8 +123,8 @@ int journal_flush(struct journal *j)
 	return 0;
 }
 
-/* Writes j->line, or lets it wait behind what waits already. */
-static int emit(struct journal *j, size_t len, int64_t cpu, uint64_t delivered, uint64_t reported)
+/* Writes one of our own records, j->line, or lets it wait behind what waits already. */
+static int emit(struct journal *j, size_t len, int64_t cpu, uint64_t reported)
 {
 	static const struct timespec pause = {.tv_nsec = 100 * 1000000L};
 	struct pending *p;
@@ -139,16 +135,16 @@ static int emit(struct journal *j, size_t len, int64_t cpu, uint64_t delivered, 
 		if (!err)
 			err = append(j, j->line, len);
 		if (!err) {
-			book(j, cpu, delivered, reported);
+			book(j, cpu, reported);
 			return 0;
 		}
 		p = malloc(sizeof(*p) + len);
 		if (p)
 			break;
-		/* Neither log nor memory: the record is out of the ring and may not vanish, so nothing else is done. */
+		/* Neither log nor memory: a record may not vanish, so nothing else is done. */
 		nanosleep(&pause, NULL);
 	}
-	*p = (struct pending){.cpu = cpu, .delivered = delivered, .reported = reported, .len = len};
+	*p = (struct pending){.cpu = cpu, .reported = reported, .len = len};
 	memcpy(p->line, j->line, len);
 	if (j->last)
 		j->last->next = p;
@@ -172,24 +168,25 @@ int journal_own(struct journal *j, const char *kind, const struct run *run, cons
 	len = rf_own_json(kind, j->seq, &j->info, run ? &info : NULL, fields, j->line, sizeof(j->line));
 	if (len < 0)
 		return rf_err(len, "record %s does not fit into a line: %s", kind, strerror(-len));
-	return emit(j, (size_t)len, -1, 0, 0);
+	return emit(j, (size_t)len, -1, 0);
 }
 
-static void lost_record(struct journal *j, unsigned int cpu, uint64_t count, const char *why, uint64_t delivered,
-			uint64_t reported)
+/* total: all losses of the CPU with these; the same total twice is the same loss, reported again after a crash. */
+static void lost_record(struct journal *j, unsigned int cpu, uint64_t count, const char *why, uint64_t total)
 {
-	char cpu_text[16], count_text[24];
-	const char *fields[] = {"cpu#", cpu_text, "count#", count_text, why ? "why" : NULL, why, NULL};
+	char cpu_text[16], count_text[24], total_text[24];
+	const char *fields[] = {"cpu#", cpu_text, "count#", count_text, why ? "why" : "total#", why ? why : total_text, NULL};
 	int len;
 
 	snprintf(cpu_text, sizeof(cpu_text), "%u", cpu);
 	snprintf(count_text, sizeof(count_text), "%" PRIu64, count);
+	snprintf(total_text, sizeof(total_text), "%" PRIu64, total);
 	j->seq++;
 	if (pwrite(j->seq_fd, &j->seq, sizeof(j->seq), 0) != sizeof(j->seq))
 		rf_say("the runtime directory's file \"sequence\": %s, ignoring", strerror(errno));
 	len = rf_own_json("lost", j->seq, &j->info, NULL, fields, j->line, sizeof(j->line));
 	if (len > 0)
-		emit(j, (size_t)len, cpu, delivered, reported);
+		emit(j, (size_t)len, cpu, why ? 0 : count);
 }
 
 static const char *path_of_cgroup(struct journal *j, const struct run *run, uint64_t id)
@@ -205,7 +202,7 @@ static const char *path_of_cgroup(struct journal *j, const struct run *run, uint
 	return j->cgroup_path[0] ? j->cgroup_path : NULL;
 }
 
-/* Stops the drain when the log fails: what is still in the ring is safer there, and bounded. */
+/* Stops the drain when the log fails: the record stays in the ring, which is bounded and outlives us. */
 static int take(void *ctx, const void *bytes, size_t len)
 {
 	struct journal *j = ctx;
@@ -218,10 +215,8 @@ static int take(void *ctx, const void *bytes, size_t len)
 	int n = -EBADMSG;
 
 	if (!rf_event_decode(bytes, len, &record)) {
-		if (was_written(j, &record.event->head)) {
-			book(j, record.event->head.cpu, 1, 0);
+		if (was_written(j, &record.event->head))
 			return 0;
-		}
 		run = runs_of_event(j->runs, record.event->slot, record.event->run);
 		rule = run ? run_rule(run, record.event->image, record.event->rule) : NULL;
 		if (rule)
@@ -233,12 +228,14 @@ static int take(void *ctx, const void *bytes, size_t len)
 	}
 	if (n < 0) {
 		/* Programs of another version, or a bug: said, and counted where it belongs when that can be read. */
-		lost_record(j, len >= sizeof(*head) ? head->cpu : 0, 1, "a malformed record was in the ring", 1, 0);
-		return j->error;
+		lost_record(j, len >= sizeof(*head) ? head->cpu : 0, 1, "a malformed record was in the ring", 0);
+		return 0;
 	}
+	if (append(j, j->line, (size_t)n))
+		return j->error;
 	if (run && record.event->verdict != RF_ALLOW)
 		run_note_denial(run, j->line);
-	return emit(j, (size_t)n, record.event->head.cpu, 1, 0);
+	return 0;
 }
 
 static void report_losses(struct journal *j)
@@ -250,7 +247,7 @@ static void report_losses(struct journal *j)
 		if (rf_enforcer_books(j->enforcer, cpu, &books) || books.lost <= books.reported)
 			continue;
 		n = books.lost - books.reported;
-		lost_record(j, cpu, n, NULL, 0, n);
+		lost_record(j, cpu, n, NULL, books.lost);
 	}
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From the ring to the log, with books: emitted = delivered + lost, and each loss is a record. What cannot be written now
- * waits: first here, what is already taken from the ring, and then in the ring, which is not emptied meanwhile.
+ * waits: our own records here, the kernel's in the ring, which is not emptied meanwhile.
  */
 #pragma once
 
@@ -20,8 +20,8 @@ struct runs;
 
 struct pending {
 	struct pending *next;
-	int64_t cpu; /* -1: one of our own records */
-	uint64_t delivered, reported; /* for the CPU's books when it is written */
+	int64_t cpu; /* of a lost record, else -1 */
+	uint64_t reported; /* for that CPU's books when it is written */
 	size_t len;
 	char line[];
 };

@@ -69,14 +69,14 @@ int rf_enforcer_refresh_view(struct rf_enforcer *e, unsigned int *ret_skipped);
 
 /*
  * epoll-able descriptor of the ring; drain calls cb for each record (bytes: validate!), until the ring is empty or cb
- * returns other than 0: that record counts as taken, those behind it stay in the ring.
+ * returns other than 0: that record and those behind it stay in the ring. After 0 the record counts as delivered in its
+ * CPU's books, exactly once, also when this process is killed at any point; cb may then see it again.
  */
 int rf_enforcer_ring_fd(const struct rf_enforcer *e);
 int rf_enforcer_drain(struct rf_enforcer *e, int (*cb)(void *ctx, const void *bytes, size_t len), void *ctx);
 
-/* The books of one CPU; -ERANGE beyond the last possible CPU. add_*: after the log has taken them. */
+/* The books of one CPU; -ERANGE beyond the last possible CPU. add_reported: losses that the log has. */
 int rf_enforcer_books(const struct rf_enforcer *e, unsigned int cpu, struct rf_cpu *ret);
-void rf_enforcer_add_delivered(struct rf_enforcer *e, unsigned int cpu, uint64_t n);
 void rf_enforcer_add_reported(struct rf_enforcer *e, unsigned int cpu, uint64_t n);
 unsigned int rf_enforcer_cpus(const struct rf_enforcer *e);
 

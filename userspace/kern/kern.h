@@ -21,7 +21,6 @@ struct rf_enforcer {
 	int set_anchors, sweep_tasks; /* descriptors of the iterator programs */
 	int sync_map;	   /* an array of maps of our own: updating it waits for running programs */
 	int sync_inner;
-	struct ring_buffer *ring;
 	struct rf_ring_reader *reader;
 	struct rf_placed_image *images; /* sorted by base */
 	size_t n_images;
@@ -41,6 +40,8 @@ int rf_run_iterator(int prog_fd, uint32_t tid);
 
 /* Waits until no BPF program that ran when this was called still runs. */
 int rf_synchronize(struct rf_enforcer *e);
+
+void rf_close_ring(struct rf_enforcer *e);
 
 /* image.c: the images that live runs use, after adoption. */
 int rf_collect_images(struct rf_enforcer *e);

@@ -324,8 +324,7 @@ void rf_enforcer_close(struct rf_enforcer **ep)
 
 	if (!e)
 		return;
-	ring_buffer__free(e->ring);
-	free(e->reader);
+	rf_close_ring(e);
 	close_pinned(e);
 	closep(&e->sync_map);
 	closep(&e->sync_inner);
