@@ -15,10 +15,13 @@ static __always_inline __u16 lowest(__u64 bits)
 	return access;
 }
 
-/* Does the policy observe? Not when it can't be asked, and not for a task whose run is over. */
+/* Does the policy observe? Not when it can't be asked, not for a task whose run is over, and never the host's floor. */
 static __always_inline bool observes(const struct rf_request *req)
 {
-	return !req->refusal && req->image && rf_image(req->image)->flags & RF_IMAGE_OBSERVE;
+	const struct rf_image *image = rf_image(req->image);
+
+	return !req->refusal && req->image && image->flags & RF_IMAGE_OBSERVE &&
+	       (req->rule == RF_RULE_NONE || req->rule < image->floor);
 }
 
 /* Denied unless the policy observes; counted and reported either way. */
@@ -38,9 +41,9 @@ static __noinline bool deny(struct rf_request *req)
 bool rf_denies_for(struct rf_request *req, __u32 reason)
 {
 	const struct rf_image *image;
-	int special = reason == RF_REASON_UNKNOWN_FS ? RF_SPECIAL_UNKNOWN_FS :
-		      reason == RF_REASON_ANONYMOUS  ? RF_SPECIAL_ANONYMOUS_EXEC :
-						       -1;
+	int special = reason == RF_REASON_UNKNOWN_FS  ? RF_SPECIAL_UNKNOWN_FS
+		      : reason == RF_REASON_ANONYMOUS ? RF_SPECIAL_ANONYMOUS_EXEC
+						      : -1;
 
 	if (!req)
 		return true;

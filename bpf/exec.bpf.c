@@ -12,7 +12,7 @@
 SEC("lsm/bprm_check_security")
 int BPF_PROG(rf_bprm_check, struct linux_binprm *bprm, int ret)
 {
-	struct rf_request req = { .hook = RF_HOOK_BPRM_CHECK, .wanted = RF_ACCESS_BIT(RF_FILE_EXECUTE) };
+	struct rf_request req = {.hook = RF_HOOK_BPRM_CHECK, .wanted = RF_ACCESS_BIT(RF_FILE_EXECUTE)};
 	struct rf_task *tag = ret ? NULL : rf_actor(&req);
 	struct dentry *dentry;
 

@@ -51,14 +51,13 @@ static __always_inline bool is_held_anyway(struct dentry *dentry, __u64 wanted)
 {
 	struct super_block *sb = dentry->d_sb;
 
-	return (sb->s_flags & RF_SB_NOUSER) && sb->s_magic != NSFS_MAGIC &&
-	       !(wanted & RF_ACCESS_BIT(RF_FILE_EXECUTE));
+	return (sb->s_flags & RF_SB_NOUSER) && sb->s_magic != NSFS_MAGIC && !(wanted & RF_ACCESS_BIT(RF_FILE_EXECUTE));
 }
 
 SEC("lsm/file_open")
 int BPF_PROG(rf_file_open, struct file *file, int ret)
 {
-	struct rf_request req = { .hook = RF_HOOK_FILE_OPEN };
+	struct rf_request req = {.hook = RF_HOOK_FILE_OPEN};
 	struct rf_task *tag = ret ? NULL : rf_actor(&req);
 	struct dentry *dentry;
 
@@ -73,7 +72,7 @@ int BPF_PROG(rf_file_open, struct file *file, int ret)
 
 static __always_inline int one_name(struct dentry *dentry, __u32 hook, __u32 access, int ret)
 {
-	struct rf_request req = { .hook = hook, .wanted = RF_ACCESS_BIT(access) };
+	struct rf_request req = {.hook = hook, .wanted = RF_ACCESS_BIT(access)};
 	struct rf_task *tag = ret ? NULL : rf_actor(&req);
 
 	if (!tag)

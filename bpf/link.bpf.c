@@ -26,8 +26,7 @@ static __always_inline bool widens(__u32 image, __u32 from, __u32 to, bool direc
 }
 
 /* wanted_old: what the old name must allow besides. */
-static __always_inline int second_name(struct rf_request *req, __u64 wanted_old, struct dentry *old,
-				       struct dentry *new)
+static __always_inline int second_name(struct rf_request *req, __u64 wanted_old, struct dentry *old, struct dentry *new)
 {
 	struct rf_task *tag = req->prior ? NULL : rf_actor(req);
 	struct inode *inode = old->d_inode;
@@ -57,7 +56,7 @@ static __always_inline int second_name(struct rf_request *req, __u64 wanted_old,
 SEC("lsm/inode_link")
 int BPF_PROG(rf_inode_link, struct dentry *old, struct inode *dir, struct dentry *new, int ret)
 {
-	struct rf_request req = { .hook = RF_HOOK_INODE_LINK, .prior = ret };
+	struct rf_request req = {.hook = RF_HOOK_INODE_LINK, .prior = ret};
 
 	return second_name(&req, 0, old, new);
 }
@@ -66,7 +65,7 @@ SEC("lsm/inode_rename")
 int BPF_PROG(rf_inode_rename, struct inode *old_dir, struct dentry *old, struct inode *new_dir, struct dentry *new,
 	     int ret)
 {
-	struct rf_request req = { .hook = RF_HOOK_INODE_RENAME, .prior = ret };
+	struct rf_request req = {.hook = RF_HOOK_INODE_RENAME, .prior = ret};
 
 	/*
 	 * By anybody, and again behind the move (fexit/d_move): a tracing program is skipped when it interrupts itself

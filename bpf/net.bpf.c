@@ -78,7 +78,7 @@ static __always_inline __u32 address_state(__u32 image, const struct rf_request 
 SEC("lsm/socket_connect")
 int BPF_PROG(rf_socket_connect, struct socket *sock, struct sockaddr *address, int addrlen, int ret)
 {
-	struct rf_request req = { .hook = RF_HOOK_SOCKET_CONNECT, .wanted = RF_ACCESS_BIT(RF_NET_CONNECT) };
+	struct rf_request req = {.hook = RF_HOOK_SOCKET_CONNECT, .wanted = RF_ACCESS_BIT(RF_NET_CONNECT)};
 	const struct rf_verdicts *verdicts;
 	__u32 reason, state;
 	struct sock *sk;
@@ -111,7 +111,7 @@ int BPF_PROG(rf_socket_connect, struct socket *sock, struct sockaddr *address, i
 /* The peer of a UNIX socket: by path, or abstract, or unnamed (socketpair: the run was given it). */
 static __always_inline int unix_peer(struct sock *other, __u32 hook, int ret)
 {
-	struct rf_request req = { .hook = hook, .wanted = RF_ACCESS_BIT(RF_NET_UNIX), .net_family = AF_UNIX };
+	struct rf_request req = {.hook = hook, .wanted = RF_ACCESS_BIT(RF_NET_UNIX), .net_family = AF_UNIX};
 	struct rf_task *tag = ret ? NULL : rf_actor(&req);
 	struct unix_sock *peer;
 	struct dentry *dentry;

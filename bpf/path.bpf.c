@@ -145,8 +145,8 @@ static long descend(__u32 i, struct walk *w)
 	cache(s, (struct dentry *)s->cursor);
 	s->depth--;
 	d = (struct dentry *)s->chain[s->depth & (RF_DEPTH_MAX - 1)];
-	s->state = step_name(s->image, s->state, (__u64)BPF_CORE_READ(d, d_name.name), BPF_CORE_READ(d, d_name.len),
-			     true);
+	s->state =
+		step_name(s->image, s->state, (__u64)BPF_CORE_READ(d, d_name.name), BPF_CORE_READ(d, d_name.len), true);
 	s->cursor = (__u64)d;
 	return !s->state;
 }
@@ -157,8 +157,8 @@ static __always_inline __u32 unanchored(__u64 root)
 	struct dentry *d = (struct dentry *)root;
 	struct super_block *sb = BPF_CORE_READ(d, d_sb);
 
-	return BPF_CORE_READ(sb, s_root) == d || BPF_CORE_READ(sb, s_flags) & RF_SB_NOUSER ? RF_REASON_UNKNOWN_FS :
-											      RF_REASON_DISCONNECTED;
+	return BPF_CORE_READ(sb, s_root) == d || BPF_CORE_READ(sb, s_flags) & RF_SB_NOUSER ? RF_REASON_UNKNOWN_FS
+											   : RF_REASON_DISCONNECTED;
 }
 
 static long attempt(__u32 i, struct walk *w)
@@ -195,7 +195,7 @@ static long attempt(__u32 i, struct walk *w)
 
 __u64 rf_walk(__u32 image, __u64 dentry)
 {
-	struct walk w = { .s = rf_scratch(), .leaf = dentry, .reason = RF_REASON_MOVED };
+	struct walk w = {.s = rf_scratch(), .leaf = dentry, .reason = RF_REASON_MOVED};
 
 	if (!w.s)
 		return (__u64)RF_REASON_NO_MEMORY << 32;
@@ -256,8 +256,8 @@ static __always_inline void write_mount(struct rf_scratch *s, __u32 start)
 int rf_write_path(__u64 dentry, __u32 start, __u32 max, __u32 clipped)
 {
 	struct rf_scratch *s = rf_scratch();
-	struct walk up = { .s = s };
-	struct write w = { .s = s, .end = start + max, .clipped = clipped };
+	struct walk up = {.s = s};
+	struct write w = {.s = s, .end = start + max, .clipped = clipped};
 
 	if (!s)
 		return 0;
@@ -334,7 +334,7 @@ static long drop_overlay(struct bpf_map *map, __u64 *cred, __u64 *sb, struct dea
 SEC("lsm/sb_free_security")
 int BPF_PROG(rf_sb_free, struct super_block *sb)
 {
-	struct dead_sb dead = { .sb = (__u64)sb };
+	struct dead_sb dead = {.sb = (__u64)sb};
 
 	bpf_for_each_map_elem(&rf_anchors, drop_anchor, &dead, 0);
 	bpf_for_each_map_elem(&rf_overlays, drop_overlay, &dead, 0);

@@ -106,13 +106,13 @@ struct rf_request {
 	/* who: filled by rf_actor() */
 	__u64 id;
 	__u32 slot;
-	__u32 image;   /* read once: a whole decision is made by one policy generation */
+	__u32 image; /* read once: a whole decision is made by one policy generation */
 	__u32 refusal; /* enum rf_reason when no policy can be asked; 0 otherwise */
 	/* what */
-	__u32 hook;   /* enum rf_hook */
+	__u32 hook; /* enum rf_hook */
 	__u64 wanted; /* RF_ACCESS_BIT()s of one automaton */
 	__u64 object; /* address of a dentry, or 0 */
-	__s32 prior;  /* what earlier programs on the hook returned */
+	__s32 prior; /* what earlier programs on the hook returned */
 	/* net.connect */
 	__u16 net_family;
 	__u16 port;

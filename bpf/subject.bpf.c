@@ -31,7 +31,7 @@ static long try_tag(__u32 i, struct tag_try *try)
 
 static __always_inline struct rf_task *make_tag(struct task_struct *task)
 {
-	struct tag_try try = { .task = task };
+	struct tag_try try = {.task = task};
 
 	try.tag = bpf_task_storage_get(&rf_tasks, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!try.tag)
@@ -90,7 +90,7 @@ __hidden bool rf_is_overlay(struct rf_task *tag, const struct cred *cred)
 SEC("lsm/task_alloc")
 int BPF_PROG(rf_task_alloc, struct task_struct *child, unsigned long clone_flags, int ret)
 {
-	struct rf_request req = { .hook = RF_HOOK_TASK_ALLOC, .prior = ret };
+	struct rf_request req = {.hook = RF_HOOK_TASK_ALLOC, .prior = ret};
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u64 cgroup = rf_cgroup_of(task);
 	struct rf_task *tag, *copy;
@@ -138,8 +138,8 @@ int BPF_PROG(rf_cgroup_mkdir, struct cgroup *cgrp, const char *path)
 	/* The hint first: a task can be in the new cgroup only after mkdir has returned. */
 	hint(id, 1);
 	if (bpf_map_update_elem(&rf_cgroups, &id, &copy, BPF_ANY))
-		__sync_fetch_and_add(&rf_cpus[bpf_get_smp_processor_id() & (RF_CPUS_MAX - 1)]
-					      .reason[RF_REASON_NO_MEMORY], 1);
+		__sync_fetch_and_add(
+			&rf_cpus[bpf_get_smp_processor_id() & (RF_CPUS_MAX - 1)].reason[RF_REASON_NO_MEMORY], 1);
 	return 0;
 }
 
@@ -180,7 +180,7 @@ int BPF_PROG(rf_dentry_create_files_as, struct dentry *dentry, int mode, const s
 	if (!tag)
 		tag = rf_tag(task, rf_cgroup_of(task), &refusal);
 	if (tag)
-		tag->overlay = (__u64)new;
+		tag->overlay = (__u64) new;
 	return ret;
 }
 

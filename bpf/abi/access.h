@@ -41,26 +41,26 @@ enum rf_verdict {
 
 /* Why a verdict was given. One counter each, in struct rf_cpu. */
 enum rf_reason {
-	RF_REASON_RULE = 0,		 /* a rule matched */
-	RF_REASON_NO_RULE = 1,		 /* none did: deny */
-	RF_REASON_UNKNOWN_FS = 2,	 /* on a filesystem that is not in the run's view */
-	RF_REASON_ANONYMOUS = 3,	 /* a program without a name: memfd, deleted file */
-	RF_REASON_TOO_DEEP = 4,		 /* more than RF_DEPTH_MAX levels */
-	RF_REASON_MOVED = 5,		 /* renames during the walk, twice */
-	RF_REASON_DISCONNECTED = 6,	 /* a dentry whose ancestors the kernel does not know */
-	RF_REASON_NO_MEMORY = 7,	 /* no storage for the task's tag or scratch */
-	RF_REASON_RUN_ENDED = 8,	 /* the task outlived its run */
-	RF_REASON_FAMILY = 9,		 /* socket family that no rule can name */
-	RF_REASON_ADDRESS = 10,		 /* address too short or unreadable */
-	RF_REASON_UNREADABLE = 11,	 /* kernel memory could not be read */
-	RF_REASON_WIDENING = 12,	 /* rename or link whose new name would allow more */
+	RF_REASON_RULE = 0, /* a rule matched */
+	RF_REASON_NO_RULE = 1, /* none did: deny */
+	RF_REASON_UNKNOWN_FS = 2, /* on a filesystem that is not in the run's view */
+	RF_REASON_ANONYMOUS = 3, /* a program without a name: memfd, deleted file */
+	RF_REASON_TOO_DEEP = 4, /* more than RF_DEPTH_MAX levels */
+	RF_REASON_MOVED = 5, /* renames during the walk, twice */
+	RF_REASON_DISCONNECTED = 6, /* a dentry whose ancestors the kernel does not know */
+	RF_REASON_NO_MEMORY = 7, /* no storage for the task's tag or scratch */
+	RF_REASON_RUN_ENDED = 8, /* the task outlived its run */
+	RF_REASON_FAMILY = 9, /* socket family that no rule can name */
+	RF_REASON_ADDRESS = 10, /* address too short or unreadable */
+	RF_REASON_UNREADABLE = 11, /* kernel memory could not be read */
+	RF_REASON_WIDENING = 12, /* rename or link whose new name would allow more */
 	RF_REASON_MAX = 13,
 };
 
 /* Objects that have no name for an automaton: one bit and one rule number each in the image header. */
 enum rf_special {
 	RF_SPECIAL_ANONYMOUS_EXEC = 0, /* policy: "exec": [{"allow": ["anonymous"]}] */
-	RF_SPECIAL_UNKNOWN_FS = 1,     /* policy: "files": [{..., "unknown-filesystem": true}] */
+	RF_SPECIAL_UNKNOWN_FS = 1, /* policy: "files": [{..., "unknown-filesystem": true}] */
 	RF_SPECIAL_MAX = 2,
 };
 

@@ -26,7 +26,7 @@ struct rf_event_head {
 	__u16 version;
 	__u32 cpu;
 	__u32 flags; /* RF_EVENT_* */
-	__u64 seq;  /* per CPU, from 1, taken before the ring is asked for room */
+	__u64 seq; /* per CPU, from 1, taken before the ring is asked for room */
 	__u64 time; /* CLOCK_BOOTTIME, ns */
 };
 
@@ -43,10 +43,10 @@ struct rf_event {
 	__u32 gid;
 	__s32 prior; /* what an earlier BPF program on this hook had returned */
 	__u16 access; /* enum rf_access */
-	__u16 rule;   /* or RF_RULE_NONE */
+	__u16 rule; /* or RF_RULE_NONE */
 	__u8 verdict; /* enum rf_verdict */
-	__u8 reason;  /* enum rf_reason */
-	__u8 hook;    /* enum rf_hook */
+	__u8 reason; /* enum rf_reason */
+	__u8 hook; /* enum rf_hook */
 	__u8 pad0;
 	char comm[16];
 

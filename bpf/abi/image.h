@@ -31,9 +31,9 @@ union rf_cell {
  */
 struct rf_automaton_header {
 	__u32 classes; /* cell index of 256 bytes: byte -> class */
-	__u32 start;   /* first state */
-	__u32 states;  /* how many, for people */
-	__u32 dead;    /* the state from which nothing can match any more, or 0 */
+	__u32 start; /* first state */
+	__u32 states; /* how many, for people */
+	__u32 dead; /* the state from which nothing can match any more, or 0 */
 };
 
 /* What a state says of each access of its automaton. */
@@ -46,16 +46,16 @@ struct rf_verdicts {
 
 struct rf_image {
 	__u32 magic;
-	__u32 cells;   /* size of the whole image */
-	__u32 id;      /* unique on this host since boot, given by the loader; 0 in a file. Key of the directory cache */
-	__u32 flags;   /* RF_IMAGE_* */
-	__u64 record;  /* RF_ACCESS_BIT()s whose allowed uses make an event */
+	__u32 cells; /* size of the whole image */
+	__u32 id; /* unique on this host since boot, given by the loader; 0 in a file. Key of the directory cache */
+	__u32 flags; /* RF_IMAGE_* */
+	__u64 record; /* RF_ACCESS_BIT()s whose allowed uses make an event */
 	__u8 digest[32]; /* SHA-256 of the effective policy, see rf_policy_digest() */
 	struct rf_automaton_header automaton[RF_AUTOMATON_MAX];
 	__u32 special_allow; /* bit per enum rf_special */
 	__u16 special_rule[RF_SPECIAL_MAX];
-	__u32 rules;   /* how many rule numbers exist */
-	__u32 pad;
+	__u32 rules; /* how many rule numbers exist */
+	__u32 floor; /* first rule number of the host's floor, which is enforced under RF_IMAGE_OBSERVE too */
 };
 
 /*

@@ -12,7 +12,7 @@
 enum rf_run_state {
 	RF_RUN_FREE = 0,
 	RF_RUN_LIVE = 1,
-	RF_RUN_ENDED = 2,    /* its tasks should be gone: deny whatever one of them still tries */
+	RF_RUN_ENDED = 2, /* its tasks should be gone: deny whatever one of them still tries */
 	RF_RUN_RELEASED = 3, /* untagged by the operator: its tasks are let go */
 };
 
@@ -21,10 +21,10 @@ enum rf_run_state {
  * that its run is over. The image is replaced by one aligned 32-bit store.
  */
 struct rf_run {
-	__u64 id;    /* never reused since boot; 0: free */
+	__u64 id; /* never reused since boot; 0: free */
 	__u32 image; /* first cell of its image in rf_cells; 0: none, deny */
 	__u32 state; /* enum rf_run_state */
-	__u64 denied;	/* counted by the kernel */
+	__u64 denied; /* counted by the kernel */
 	__u64 observed;
 	__u64 events; /* emitted: sequence numbers taken for this run */
 	__u64 pad[3];
@@ -74,10 +74,10 @@ struct rf_dir {
 
 /* One CPU's books: emitted = delivered + lost, exactly. Atomics: two tasks can interleave on one CPU. */
 struct rf_cpu {
-	__u64 emitted;	 /* sequence numbers given out */
-	__u64 lost;	 /* events that found no room in the ring */
+	__u64 emitted; /* sequence numbers given out */
+	__u64 lost; /* events that found no room in the ring */
 	__u64 delivered; /* written by the enforcer: events it has put into the log */
-	__u64 reported;	 /* written by the enforcer: losses it has put into the log */
+	__u64 reported; /* written by the enforcer: losses it has put into the log */
 	__u64 reason[16]; /* denials and would-be denials per enum rf_reason */
 	__u64 pad[4];
 };
@@ -92,9 +92,9 @@ struct rf_taking {
 
 /* The enforcer's own. */
 struct rf_host {
-	__u32 abi;	 /* RF_ABI_VERSION */
+	__u32 abi; /* RF_ABI_VERSION */
 	__u32 image_ids; /* last id given to an image */
-	__u64 run_ids;	 /* last id given to a run */
-	char build[64];	 /* version of the enforcer that loaded the programs */
+	__u64 run_ids; /* last id given to a run */
+	char build[64]; /* version of the enforcer that loaded the programs */
 	struct rf_taking taking;
 };

@@ -8,8 +8,17 @@
 /* The mapped .bss: the state that both halves share. */
 typedef struct ringfence_bpf__bss rf_shared;
 
-enum rf_pinned_map { RF_MAP_SHARED, RF_MAP_TASKS, RF_MAP_SCRATCHES, RF_MAP_CGROUPS, RF_MAP_ANCHORS, RF_MAP_REQUESTS,
-		     RF_MAP_OVERLAYS, RF_MAP_RING, RF_MAPS };
+enum rf_pinned_map {
+	RF_MAP_SHARED,
+	RF_MAP_TASKS,
+	RF_MAP_SCRATCHES,
+	RF_MAP_CGROUPS,
+	RF_MAP_ANCHORS,
+	RF_MAP_REQUESTS,
+	RF_MAP_OVERLAYS,
+	RF_MAP_RING,
+	RF_MAPS
+};
 
 struct rf_placed_image {
 	uint32_t base, cells, users;
@@ -19,7 +28,7 @@ struct rf_enforcer {
 	rf_shared *shared; /* mapped from the kernel's map */
 	int maps[RF_MAPS]; /* descriptors of the pinned maps */
 	int set_anchors, sweep_tasks; /* descriptors of the iterator programs */
-	int sync_map;	   /* an array of maps of our own: updating it waits for running programs */
+	int sync_map; /* an array of maps of our own: updating it waits for running programs */
 	int sync_inner;
 	struct rf_ring_reader *reader;
 	struct rf_placed_image *images; /* sorted by base */

@@ -17,8 +17,8 @@
 #include "lib/version.h"
 
 static const char *const map_names[RF_MAPS] = {
-	[RF_MAP_SHARED] = "shared",	[RF_MAP_TASKS] = "rf_tasks",	     [RF_MAP_SCRATCHES] = "rf_scratches",
-	[RF_MAP_CGROUPS] = "rf_cgroups", [RF_MAP_ANCHORS] = "rf_anchors",    [RF_MAP_REQUESTS] = "rf_anchor_requests",
+	[RF_MAP_SHARED] = "shared",	   [RF_MAP_TASKS] = "rf_tasks",	    [RF_MAP_SCRATCHES] = "rf_scratches",
+	[RF_MAP_CGROUPS] = "rf_cgroups",   [RF_MAP_ANCHORS] = "rf_anchors", [RF_MAP_REQUESTS] = "rf_anchor_requests",
 	[RF_MAP_OVERLAYS] = "rf_overlays", [RF_MAP_RING] = "rf_ring",
 };
 
@@ -86,7 +86,8 @@ static int pin_programs(struct rf_enforcer *e, struct ringfence_bpf *skel)
 	struct bpf_program *prog;
 	char path[256];
 
-	bpf_object__for_each_program(prog, skel->obj) {
+	bpf_object__for_each_program(prog, skel->obj)
+	{
 		struct bpf_link *link;
 		int err;
 
@@ -113,10 +114,14 @@ static int pin_programs(struct rf_enforcer *e, struct ringfence_bpf *skel)
 static int pin_maps(struct rf_enforcer *e, struct ringfence_bpf *skel)
 {
 	const struct bpf_map *maps[RF_MAPS] = {
-		[RF_MAP_SHARED] = skel->maps.bss,	    [RF_MAP_TASKS] = skel->maps.rf_tasks,
-		[RF_MAP_SCRATCHES] = skel->maps.rf_scratches, [RF_MAP_CGROUPS] = skel->maps.rf_cgroups,
-		[RF_MAP_ANCHORS] = skel->maps.rf_anchors,   [RF_MAP_REQUESTS] = skel->maps.rf_anchor_requests,
-		[RF_MAP_OVERLAYS] = skel->maps.rf_overlays, [RF_MAP_RING] = skel->maps.rf_ring,
+		[RF_MAP_SHARED] = skel->maps.bss,
+		[RF_MAP_TASKS] = skel->maps.rf_tasks,
+		[RF_MAP_SCRATCHES] = skel->maps.rf_scratches,
+		[RF_MAP_CGROUPS] = skel->maps.rf_cgroups,
+		[RF_MAP_ANCHORS] = skel->maps.rf_anchors,
+		[RF_MAP_REQUESTS] = skel->maps.rf_anchor_requests,
+		[RF_MAP_OVERLAYS] = skel->maps.rf_overlays,
+		[RF_MAP_RING] = skel->maps.rf_ring,
 	};
 	char path[256];
 
@@ -229,9 +234,10 @@ static int adopt(struct rf_enforcer *e)
 	    !strncmp(e->shared->rf_host.build, RF_VERSION, sizeof(e->shared->rf_host.build)))
 		return 1;
 	if (!err && e->shared->rf_host.abi && has_live_runs(e))
-		return rf_because(e, -EEXIST,
-				  "runs are alive under the enforcer of build %.64s; end them first, this is " RF_VERSION,
-				  e->shared->rf_host.build);
+		return rf_because(
+			e, -EEXIST,
+			"runs are alive under the enforcer of build %.64s; end them first, this is " RF_VERSION,
+			e->shared->rf_host.build);
 	close_pinned(e);
 	unpin_all();
 	return 0;

@@ -103,11 +103,12 @@ static void probe_lsm(struct rf_probe *probe)
 	if (err == -ENOENT)
 		remedy(probe, "mount -t securityfs securityfs /sys/kernel/security");
 	else if (has_grubby())
-		snprintf(probe->remedy, sizeof(probe->remedy), "grubby --update-kernel=ALL --args=\"lsm=%s,bpf\" && reboot",
-			 list);
+		snprintf(probe->remedy, sizeof(probe->remedy),
+			 "grubby --update-kernel=ALL --args=\"lsm=%s,bpf\" && reboot", list);
 	else
 		snprintf(probe->remedy, sizeof(probe->remedy),
-			 "sed -i 's/^GRUB_CMDLINE_LINUX=\"/&lsm=%s,bpf /' /etc/default/grub && update-grub && reboot", list);
+			 "sed -i 's/^GRUB_CMDLINE_LINUX=\"/&lsm=%s,bpf /' /etc/default/grub && update-grub && reboot",
+			 list);
 }
 
 static void probe_mount(struct rf_probe *probe, const char *name, const char *path, long magic, const char *mend)
@@ -126,8 +127,8 @@ static void probe_mount(struct rf_probe *probe, const char *name, const char *pa
 static void probe_cgroup(struct rf_probe *probe)
 {
 	probe_mount(probe, "cgroup2", "/sys/fs/cgroup", CGROUP2_SUPER_MAGIC,
-		    has_grubby() ? "grubby --update-kernel=ALL --args=systemd.unified_cgroup_hierarchy=1 && reboot" :
-				   "sed -i 's/^GRUB_CMDLINE_LINUX=\"/&systemd.unified_cgroup_hierarchy=1 /' "
+		    has_grubby() ? "grubby --update-kernel=ALL --args=systemd.unified_cgroup_hierarchy=1 && reboot"
+				 : "sed -i 's/^GRUB_CMDLINE_LINUX=\"/&systemd.unified_cgroup_hierarchy=1 /' "
 				   "/etc/default/grub && update-grub && reboot");
 }
 
@@ -165,10 +166,12 @@ static void probe_attach(struct rf_probe *probe)
 	skel = rf_skeleton_open();
 	err = skel ? ringfence_bpf__load(skel) : -EOPNOTSUPP;
 	if (err) {
-		found(probe, RF_PROBE_MISSING, "the kernel refuses the programs: %s", last_words[0] ? last_words : strerror(-err));
+		found(probe, RF_PROBE_MISSING, "the kernel refuses the programs: %s",
+		      last_words[0] ? last_words : strerror(-err));
 	} else {
 		err = ringfence_bpf__attach(skel);
-		found(probe, err ? RF_PROBE_MISSING : RF_PROBE_OK, err ? "the programs load but do not attach: %s" : "%s",
+		found(probe, err ? RF_PROBE_MISSING : RF_PROBE_OK,
+		      err ? "the programs load but do not attach: %s" : "%s",
 		      err ? strerror(-err) : "every program loads and attaches");
 	}
 	if (err)
@@ -184,14 +187,14 @@ static void probe_overlay(struct rf_probe *probe)
 
 	probe->name = "overlay";
 	found(probe, known ? RF_PROBE_OK : RF_PROBE_WARNING, "%s",
-	      access("/sys/module/overlay", F_OK) ? "overlay filesystem not in use" :
-	      known				  ? "overlay filesystem with type information" :
-						    "no type information: files on overlay mounts will be denied");
+	      access("/sys/module/overlay", F_OK) ? "overlay filesystem not in use"
+	      : known				  ? "overlay filesystem with type information"
+						  : "no type information: files on overlay mounts will be denied");
 }
 
 size_t rf_probe_host(struct rf_probe *probes, size_t max)
 {
-	void (*const all[])(struct rf_probe *) = {probe_root,  probe_kernel,  probe_lsm,    probe_cgroup,
+	void (*const all[])(struct rf_probe *) = {probe_root,  probe_kernel,  probe_lsm,   probe_cgroup,
 						  probe_bpffs, probe_overlay, probe_attach};
 	size_t n = sizeof(all) / sizeof(all[0]);
 

@@ -16,9 +16,9 @@
 #define RECORD_ALIGN(n) (((n) + 7U) & ~7U)
 
 struct rf_ring_reader {
-	uint64_t *consumer;	  /* ours to advance */
+	uint64_t *consumer; /* ours to advance */
 	const uint64_t *producer; /* the page before the data */
-	const uint8_t *data;	  /* RF_RING_BYTES, mapped twice in a row, so that a record never wraps */
+	const uint8_t *data; /* RF_RING_BYTES, mapped twice in a row, so that a record never wraps */
 	size_t page;
 };
 

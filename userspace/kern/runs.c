@@ -50,8 +50,8 @@ static int tag_one(struct rf_enforcer *e, uint32_t slot, uint64_t cgroup)
 	struct rf_cgroup value = {.id = e->shared->rf_runs[slot].id, .slot = slot}, known;
 
 	if (!bpf_map_lookup_elem(e->maps[RF_MAP_CGROUPS], &cgroup, &known))
-		return known.id == value.id ? 0 :
-					      rf_because(e, -EBUSY, "cgroup %llu belongs to a run already",
+		return known.id == value.id ? 0
+					    : rf_because(e, -EBUSY, "cgroup %llu belongs to a run already",
 							 (unsigned long long)cgroup);
 	if (bpf_map_update_elem(e->maps[RF_MAP_CGROUPS], &cgroup, &value, BPF_NOEXIST))
 		return rf_because(e, -errno, "cannot tag cgroup %llu: %s", (unsigned long long)cgroup, strerror(errno));

@@ -150,17 +150,5 @@ int rf_layers_load(struct rf_compile *c)
 	if (err)
 		return err;
 	c->own = c->n_layers - 1;
-	err = load_floor(c);
-	if (err)
-		return err;
-	/*
-	 * An image observes as a whole: an observing policy would loosen the host's floor, and nobody but the host's
-	 * owner may do that.
-	 */
-	if (c->n_layers > c->own + 1 && ast->mode.text && !strcmp(ast->mode.text, "observe"))
-		return rf_diag_at(
-			c->diag, ast->mode_key,
-			"\"observe\" would loosen the host's floor: write \"enforce\", or have the floor taken "
-			"away");
-	return 0;
+	return load_floor(c);
 }

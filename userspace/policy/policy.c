@@ -99,6 +99,16 @@ static int build(struct rf_compile *c, struct rf_policy *p, const struct rf_imag
 	return err;
 }
 
+/* The floor's rules come last: the number of the first, or how many rules there are. */
+static uint32_t first_of_floor(const struct rf_compile *c)
+{
+	uint32_t n = (uint32_t)c->n_rules;
+
+	while (c->n_layers > c->own + 1 && n && c->rules[n - 1].layer == c->layers[c->own + 1].name)
+		n--;
+	return n;
+}
+
 static int compile(struct rf_compile *c, struct rf_policy *p)
 {
 	struct rf_image header = {};
@@ -127,6 +137,7 @@ static int compile(struct rf_compile *c, struct rf_policy *p)
 	header.special_allow = c->special_allow;
 	memcpy(header.special_rule, c->special_rule, sizeof(header.special_rule));
 	header.rules = (uint32_t)c->n_rules;
+	header.floor = first_of_floor(c);
 	err = digest(c, p, header.digest);
 	return err ? err : build(c, p, &header);
 }
