@@ -3,7 +3,7 @@
 # For tests that run in a guest: source it, then ok/expect/finish. Every denial has a permitted twin beside it.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-build=$root/build
+build=${RF_BUILD:-$root/build}
 export PATH=$build:$build/tests/vm/programs:$PATH
 log=/var/log/ringfence/events.jsonl
 passed=0 failed=0
