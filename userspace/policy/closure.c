@@ -222,15 +222,19 @@ static int make_reach(struct rf_nfa *nfa, const struct rf_nfa_empty *empties)
 	bool again;
 
 	nfa->reach = calloc(nfa->n_nodes, sizeof(*nfa->reach));
-	if (!nfa->reach)
+	nfa->traits = calloc(nfa->n_nodes, 1);
+	if (!nfa->reach || !nfa->traits)
 		return -ENOMEM;
 	for (size_t i = 0; i < nfa->n_nodes; i++) {
 		for (uint32_t e = nfa->nodes[i].accept; e != RF_NFA_NONE; e = nfa->accepts[e].next) {
 			uint32_t pattern = nfa->accepts[e].pattern;
 
+			nfa->traits[i] |= RF_NFA_ACCEPTS;
 			raise_to(&nfa->reach[i],
 				 &(struct rf_nfa_reach){pattern + 1, (uint32_t)nfa->patterns[pattern].accesses});
 		}
+		if (nfa->traits[i] && RF_NFA_KIND(nfa->nodes[i].token) == RF_NFA_BENEATH)
+			nfa->traits[i] |= RF_NFA_WHOLE;
 	}
 	do {
 		again = false;

@@ -10,6 +10,9 @@
 
 /* Positions of all states together, per allowed state. Keeps a policy from taking the host's memory: see -E2BIG. */
 #define POSITIONS_PER_STATE 32
+/* Likewise the steps of its making, a second at the worst: sets can be long although few of them differ. */
+#define WORK_PER_STATE 512
+#define WORK_PER_NODE 64
 
 /* States found last, in front of the index: fits the first-level cache. A power of two. */
 #define RECENT 1024
@@ -22,10 +25,14 @@ struct narrow {
 struct builder {
 	const struct rf_nfa *nfa;
 	struct rf_automaton *a;
-	size_t max_states, max_positions;
+	size_t max_states, max_positions, max_work, work;
 	struct rf_index index;
+	bool known; /* the record of the states that accept at known_node alone */
+	uint32_t known_node, known_record;
 	uint32_t *arena; /* positions of state s: arena[at[s]] to arena[at[s + 1] - 1]; behind them a candidate */
 	size_t arena_cap, candidate;
+	uint32_t *added; /* position -> the last candidate that it was added to */
+	uint32_t candidates; /* number of the one at hand, from 1 */
 	uint32_t *at;
 	size_t at_cap;
 	struct row {
@@ -53,6 +60,7 @@ static void builder_done(struct builder *b)
 	rf_index_done(&b->index);
 	rf_automaton_free(&b->a);
 	free(b->arena);
+	free(b->added);
 	free(b->at);
 	free(b->rows);
 	free(b->todo);
@@ -68,15 +76,23 @@ static size_t positions(const struct builder *b)
 static int add_closure(struct builder *b, uint32_t node)
 {
 	const struct rf_nfa *nfa = b->nfa;
-	size_t n = nfa->closure_at[node + 1] - nfa->closure_at[node];
+	uint32_t from = nfa->closure_at[node], to = nfa->closure_at[node + 1];
 	size_t end = positions(b) + b->candidate;
 
-	if (end + n > 2 * b->max_positions)
+	b->work += to - from;
+	if (b->work > b->max_work)
 		return -E2BIG;
-	if (RF_GROW(b->arena, b->arena_cap, end + n))
+	if (RF_GROW(b->arena, b->arena_cap, end + to - from))
 		return -ENOMEM;
-	memcpy(b->arena + end, nfa->closure + nfa->closure_at[node], n * sizeof(*b->arena));
-	b->candidate += n;
+	for (; from < to; from++) {
+		uint32_t position = nfa->closure[from];
+
+		if (b->added[position] == b->candidates)
+			continue;
+		b->added[position] = b->candidates;
+		b->arena[end++] = position;
+	}
+	b->candidate = end - positions(b);
 	return 0;
 }
 
@@ -87,27 +103,20 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static size_t sort_unique(uint32_t *v, size_t n)
+static void sort(uint32_t *v, size_t n)
 {
-	size_t out = 0;
-
 	if (n > 24) {
 		qsort(v, n, sizeof(*v), compare);
-	} else {
-		for (size_t i = 1; i < n; i++) {
-			uint32_t x = v[i];
-			size_t j = i;
+		return;
+	}
+	for (size_t i = 1; i < n; i++) {
+		uint32_t x = v[i];
+		size_t j = i;
 
-			for (; j && v[j - 1] > x; j--)
-				v[j] = v[j - 1];
-			v[j] = x;
-		}
+		for (; j && v[j - 1] > x; j--)
+			v[j] = v[j - 1];
+		v[j] = x;
 	}
-	for (size_t i = 0; i < n; i++) {
-		if (!out || v[out - 1] != v[i])
-			v[out++] = v[i];
-	}
-	return out;
 }
 
 static void raise_to(uint32_t *place, uint32_t value)
@@ -127,7 +136,7 @@ static size_t prune(const struct rf_nfa *nfa, uint32_t *set, size_t n)
 	bool any = false;
 
 	for (size_t i = 0; i < n; i++) {
-		if (RF_NFA_KIND(nfa->nodes[set[i]].token) != RF_NFA_BENEATH)
+		if (!(nfa->traits[set[i]] & RF_NFA_WHOLE))
 			continue;
 		any = true;
 		for (uint32_t e = nfa->nodes[set[i]].accept; e != RF_NFA_NONE; e = nfa->accepts[e].next) {
@@ -150,13 +159,15 @@ static size_t prune(const struct rf_nfa *nfa, uint32_t *set, size_t n)
 }
 
 /* Last matching pattern wins, access by access. */
-static int record_of(struct builder *b, const uint32_t *set, size_t n, uint32_t *ret)
+static int merge_verdicts(struct builder *b, const uint32_t *set, size_t n, uint32_t *ret)
 {
 	const struct rf_nfa *nfa = b->nfa;
 	struct rf_verdicts record = {};
 	uint32_t last[RF_ACCESSES] = {}; /* pattern + 1 */
 
 	for (size_t i = 0; i < n; i++) {
+		if (!(nfa->traits[set[i]] & RF_NFA_ACCEPTS))
+			continue;
 		for (uint32_t e = nfa->nodes[set[i]].accept; e != RF_NFA_NONE; e = nfa->accepts[e].next) {
 			uint32_t pattern = nfa->accepts[e].pattern;
 
@@ -170,6 +181,32 @@ static int record_of(struct builder *b, const uint32_t *set, size_t n, uint32_t 
 			record.allow |= 1ULL << i;
 	}
 	return rf_records_add(&b->a->records, &record, ret);
+}
+
+/* Most states accept nowhere, or where the state before them did. */
+static int record_of(struct builder *b, const uint32_t *set, size_t n, uint32_t *ret)
+{
+	uint32_t only = RF_NFA_NONE;
+	size_t accepting = 0;
+	int err;
+
+	for (size_t i = 0; i < n; i++) {
+		if (b->nfa->traits[set[i]] & RF_NFA_ACCEPTS) {
+			only = set[i];
+			accepting++;
+		}
+	}
+	if (accepting < 2 && b->known && b->known_node == only) {
+		*ret = b->known_record;
+		return 0;
+	}
+	err = merge_verdicts(b, set, n, ret);
+	if (!err && accepting < 2) {
+		b->known = true;
+		b->known_node = only;
+		b->known_record = *ret;
+	}
+	return err;
 }
 
 static bool same_set(const void *ctx, uint32_t state)
@@ -208,7 +245,8 @@ static int take_candidate(struct builder *b, uint32_t *ret)
 	uint64_t hash;
 	int err = 0;
 
-	b->candidate = prune(b->nfa, set, sort_unique(set, b->candidate));
+	sort(set, b->candidate);
+	b->candidate = prune(b->nfa, set, b->candidate);
 	hash = rf_hash_words(set, b->candidate);
 	recent = &b->recent[hash >> 32 & (RECENT - 1)];
 	if (recent->hash == hash && recent->state < b->a->n && same_set(b, recent->state)) {
@@ -222,6 +260,7 @@ static int take_candidate(struct builder *b, uint32_t *ret)
 		*recent = (struct recent){hash, state};
 	}
 	b->candidate = 0;
+	b->candidates++;
 	*ret = state;
 	return 0;
 }
@@ -364,11 +403,14 @@ int rf_dfa_build(const struct rf_nfa *nfa, size_t max_states, struct rf_automato
 		.a = calloc(1, sizeof(*b.a)),
 		.max_states = max_states,
 		.max_positions = max_states * POSITIONS_PER_STATE + nfa->n_nodes,
+		.max_work = max_states * WORK_PER_STATE + nfa->n_nodes * WORK_PER_NODE,
+		.added = calloc(nfa->n_nodes, sizeof(*b.added)),
+		.candidates = 1,
 	};
 	uint32_t start;
 	int err;
 
-	if (!b.a || RF_GROW(b.arena, b.arena_cap, 1))
+	if (!b.a || !b.added || RF_GROW(b.arena, b.arena_cap, 1))
 		return -ENOMEM;
 	memcpy(b.a->class_of, nfa->class_of, sizeof(b.a->class_of));
 	b.a->classes = nfa->classes;

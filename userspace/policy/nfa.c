@@ -46,6 +46,7 @@ void rf_nfa_done(struct rf_nfa *nfa)
 	free(nfa->closure);
 	free(nfa->closure_at);
 	free(nfa->reach);
+	free(nfa->traits);
 	*nfa = (struct rf_nfa){};
 }
 

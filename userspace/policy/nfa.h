@@ -64,6 +64,7 @@ struct rf_nfa {
 	size_t closure_cap;
 	uint32_t *closure_at;
 	struct rf_nfa_reach *reach;
+	uint8_t *traits; /* RF_NFA_ACCEPTS, RF_NFA_WHOLE: what is asked of every position, in one byte */
 };
 
 /* At most max_nodes positions (-E2BIG). On failure *reterr_pattern is the pattern that could not be added. */
@@ -93,6 +94,9 @@ enum rf_nfa_token {
 #define RF_NFA_TOKEN(kind, value) ((uint32_t)(kind) << 24 | (value))
 #define RF_NFA_KIND(token) ((enum rf_nfa_token)((token) >> 24))
 #define RF_NFA_VALUE(token) ((token)&0xffffff)
+
+#define RF_NFA_ACCEPTS 1
+#define RF_NFA_WHOLE 2 /* accepts whatever follows */
 
 /* Sets that exist in every automaton. */
 #define RF_NFA_SET_NAME 0 /* all but '/' */
