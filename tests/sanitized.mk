@@ -8,8 +8,11 @@
 
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all
 CPPFLAGS := -D_GNU_SOURCE -Ibpf -Iuserspace
+CFLAGS := -std=gnu17 -O1 -g -fno-omit-frame-pointer -Wall -Wextra -Werror -MMD -MP $(SANITIZE)
 # gcc guesses at lengths worse the more a sanitizer adds; the plain build has that warning on.
-CFLAGS := -std=gnu17 -O1 -g -fno-omit-frame-pointer -Wall -Wextra -Werror -Wno-format-truncation -MMD -MP $(SANITIZE)
+ifeq ($(findstring clang,$(CC)),)
+CFLAGS += -Wno-format-truncation
+endif
 LIBS := -ljson-c -lcrypto
 CORE := $(filter-out %/main.c,$(foreach d,lib policy event control ship,$(wildcard userspace/$(d)/*.c)))
 
@@ -28,7 +31,6 @@ $(OUT)/oracle: $(patsubst tests/%.c,$(OUT)/obj/tests/%.o,$(wildcard tests/oracle
 $(filter $(OUT)/test_%,$(programs)): $(OUT)/test_%: $(OUT)/obj/tests/unit/test_%.o
 $(filter $(OUT)/fuzz_%,$(programs)): $(OUT)/fuzz_%: $(OUT)/obj/tests/fuzz/fuzz_%.o
 $(programs): $(OUT)/core.a
-	@echo "  LINK     $@"
 	@$(CC) $(CFLAGS) $(link) $(filter %.o,$^) $(OUT)/core.a -o $@ $(LIBS)
 
 $(OUT)/core.a: $(patsubst %.c,$(OUT)/obj/%.o,$(CORE))
