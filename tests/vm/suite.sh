@@ -3,20 +3,22 @@
 # The functional suite on real kernels: one guest for each kernel and configuration runs all tests.
 set -uo pipefail
 
-usage="usage: suite.sh [-k \"KERNEL...\"] [-a CMDLINE] [-c CPUS] [TEST...]
+usage="usage: suite.sh [-k \"KERNEL...\"] [-a CMDLINE] [-c CPUS] [-j GUESTS] [TEST...]
 
-Without -a and -c: 2 CPUs, then preempt=full on one CPU and on four. Without -k: 6.1, 6.12 and 7. Tests are the names
-of tests/vm/suite/*.test. What a guest said is in build/vm/KERNEL-CONFIG.log. The last line is \"N passed, N failed\";
+Without -a and -c: 2 CPUs, then preempt=full on one CPU and on four. Without -k: 6.1, 6.12 and 7. Without -j: one guest
+at a time for each CPU of this machine, as each keeps one busy. Tests are the names of tests/vm/suite/*.test. What a
+guest said is in build/vm/KERNEL-CONFIG.log. The last line is \"N passed, N failed\";
 exit 0 only if nothing failed and every test on every guest said its closing line."
 here=$(cd "$(dirname "$0")" && pwd)
 build=${RF_BUILD:-$here/../../build}
-kernels="6.1 6.12 7" configs=("2:" "1:preempt=full" "4:preempt=full") cmdline='' cpus='' passed=0 failed=0
+kernels="6.1 6.12 7" configs=("2:" "1:preempt=full" "4:preempt=full") cmdline='' cpus='' jobs=''
 
-while getopts k:a:c:h opt; do
+while getopts k:a:c:j:h opt; do
 	case $opt in
 	k) kernels=$OPTARG ;;
 	a) cmdline=$OPTARG ;;
 	c) cpus=$OPTARG ;;
+	j) jobs=$OPTARG ;;
 	h) echo "$usage"; exit ;;
 	*) echo "$usage" >&2; exit 2 ;;
 	esac
@@ -41,11 +43,12 @@ done
 
 # guest KERNEL CPUS CMDLINE: all tests there; counts what they say and what they fail to say.
 guest() {
-	local config="$2cpu${3:+-${3//[^a-z0-9]/-}}" start=$SECONDS rc=0 test line
+	local config="$2cpu${3:+-${3//[^a-z0-9]/-}}" start=$SECONDS rc=0 passed=0 failed=0 test line
 	local log=$build/vm/$1-$config.log
 
+	rm -f "$log.count"
 	"$here/run.sh" -k "$1" -c "$2" -a "$3" -t "$limit" -e "RF_BUILD=$build" -- "$here/suite/guest.sh" "${tests[@]}" \
-		>"$log" 2>&1 || rc=$?
+		>"$log" 2>&1 </dev/null || rc=$?
 	for test in "${tests[@]}"; do
 		line=$(sed -n "s/^result  $test: //p" "$log")
 		echo "$1 $config $test: ${line:-did not report}"
@@ -55,19 +58,31 @@ guest() {
 			failed=$((failed + 1))
 		fi
 	done
-	grep '^FAILED' "$log"
+	grep -A 12 '^FAILED' "$log" | grep -vE '^(ok|result)'
 	# A guest that ends badly though all its tests are well: a panic at the end, say.
-	if ((rc)) && ! grep -qE '^FAILED|^result .*([1-9][0-9]* failed|no closing)' "$log"; then
+	if ((rc && !failed)) || ((!rc && failed)); then
 		echo "$1 $config: exit status $rc; $log ends:"; tail -n 15 "$log"
 		failed=$((failed + 1))
 	fi
-	echo "$1 $config: $((SECONDS - start)) s, exit status $rc"
+	echo "$1 $config: $passed passed, $failed failed, exit status $rc, $((SECONDS - start)) s"
+	echo "$passed $failed" >"$log.count"
 }
 
 mkdir -p "$build/vm"
 build=$(cd "$build" && pwd)
+rm -f "$build"/vm/*.count
+guests=0
 for kernel in $kernels; do
-	for config in "${configs[@]}"; do guest "$kernel" "${config%%:*}" "${config#*:}"; done
+	# Here, as guests at the same time would all want to fetch it.
+	"$here/fetch.sh" "$kernel" 2>/dev/null || exit 1
+	for config in "${configs[@]}"; do
+		while (($(jobs -rp | wc -l) >= ${jobs:-$(nproc)})); do wait -n; done
+		guest "$kernel" "${config%%:*}" "${config#*:}" &
+		guests=$((guests + 1))
+	done
 done
+wait
+read -r counted passed failed < <(cat "$build"/vm/*.count | awk '{ p += $1; f += $2 } END { print NR, p + 0, f + 0 }')
+failed=$((failed + guests - counted))
 echo "$passed passed, $failed failed"
 ((failed == 0 && passed > 0))

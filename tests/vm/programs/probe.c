@@ -558,6 +558,23 @@ static int do_loiter(char **a)
 	_exit(0);
 }
 
+/*
+ * Again and again until FLAG exists: DENIED must be denied and ALLOWED opened. The answer is how often, up to TIMES;
+ * EBADMSG after one wrong verdict.
+ */
+static int do_flood(char **a)
+{
+	int n = 0, times = atoi(a[3]), pause = atoi(a[4]);
+	struct stat st;
+
+	for (; n < times && stat(a[0], &st); n++) {
+		if (try_open(a[1], O_RDONLY) != -EACCES || try_open(a[2], O_RDONLY))
+			return -EBADMSG;
+		usleep((useconds_t)pause);
+	}
+	return n;
+}
+
 static int do_pid(char **a)
 {
 	(void)a;
@@ -606,6 +623,7 @@ static const struct verb verbs[] = {
 	{"thread", 0, do_thread},
 	{"thread-read", 1, do_thread_read}, /* PATH */
 	{"loiter", 4, do_loiter}, /* CGROUP PATH FLAG RESULT */
+	{"flood", 5, do_flood}, /* FLAG DENIED ALLOWED TIMES PAUSE-US */
 	{"pid", 0, do_pid},
 };
 

@@ -10,13 +10,15 @@ test=$(basename "$0" .test)
 work=$(mktemp -d "/var/tmp/$test.XXXXXX")
 log_start=$(($(stat -c %s "$log" 2>/dev/null || echo 0) + 1))
 declare -A to=() from=() pid=()
-wanted=() task='' tasks=0 said=''
+wanted=() who=in task='' tasks=0 said=''
 
 # talk NAME COMMAND...: COMMAND is or becomes a probe, which `ask NAME` then talks to.
 talk() {
-	local name=$1 in out; shift
+	local name=$1 in out fd; shift
 	rm -f "$work/$name".{in,out}; mkfifo "$work/$name".{in,out}
-	"$@" <"$work/$name.in" >"$work/$name.out" 2>"$work/$name.err" &
+	# Without the pipes of the others, which would never end.
+	(for fd in "${to[@]}" "${from[@]}"; do exec {fd}>&-; done; exec "$@") \
+		<"$work/$name.in" >"$work/$name.out" 2>"$work/$name.err" &
 	pid[$name]=$!
 	exec {in}>"$work/$name.in" {out}<"$work/$name.out"
 	to[$name]=$in from[$name]=$out
@@ -25,6 +27,7 @@ talk() {
 hush() {
 	local in=${to[$1]} out=${from[$1]}
 	exec {in}>&- {out}<&-
+	unset "to[$1]" "from[$1]"
 	wait "${pid[$1]}"
 }
 # ask NAME VERB ARG...: the answer is $said; %XX stands for a byte.
@@ -48,21 +51,21 @@ close_run() {
 	events_match "$task"
 }
 
-# allow NAME VERB ARG...: inside, and it works. outside: the same outside. gives NAME ANSWER VERB...: any answer, no event.
-allow() { local name=$1; shift; ask in "$@"; is "$name" "$said" ok; }
+# allow NAME VERB ARG...: the probe $who may. outside: the one outside may. gives NAME ANSWER VERB...: any answer, no event.
+allow() { local name=$1; shift; ask "$who" "$@"; is "$name" "$said" ok; }
 outside() { ask out "$@"; [[ $said = ok ]] || fail "outside: $*: $said"; }
-gives() { local name=$1 answer=$2; shift 2; ask in "$@"; is "$name" "$said" "$answer"; }
-# deny NAME EVENT VERB ARG...: inside, and it is denied; EVENT is "ACCESS OBJECT RULE REASON HOOK".
+gives() { local name=$1 answer=$2; shift 2; ask "$who" "$@"; is "$name" "$said" "$answer"; }
+# deny NAME EVENT VERB ARG...: $who may not; EVENT is "ACCESS OBJECT RULE REASON HOOK".
 deny() {
 	local name=$1 errno=EACCES; wanted+=("deny $2")
 	[[ $2 != *" widening "* ]] || errno=EXDEV
-	shift 2; ask in "$@"; is "$name" "$said" "$errno"
+	shift 2; ask "$who" "$@"; is "$name" "$said" "$errno"
 }
 
 # events_of TASK: its verdicts as the test writes them; O_TMPFILE's numbers don't matter.
 events_of() {
 	tail -c "+$log_start" "$log" | jq -r --arg task "$1" 'select(.kind == "verdict" and .task.name == $task) |
-		[.verdict, .access, (.object_hex // (.object | @json | .[1:-1])), (.rule // "none"), .reason, .hook] | join(" ")' |
+		[.verdict, .access, (.object_hex // (.object // "-" | @json | .[1:-1])), (.rule // "none"), .reason, .hook] | join(" ")' |
 		sed -E 's,/#[0-9]+ ,/#N ,'
 }
 events_match() {
