@@ -67,11 +67,5 @@ int BPF_PROG(rf_inode_rename, struct inode *old_dir, struct dentry *old, struct 
 {
 	struct rf_request req = {.hook = RF_HOOK_INODE_RENAME, .prior = ret};
 
-	/*
-	 * By anybody, and again behind the move (fexit/d_move): a tracing program is skipped when it interrupts itself
-	 * on one CPU, an LSM program never is.
-	 */
-	if ((BPF_CORE_READ(old, d_inode, i_mode) & RF_S_IFMT) == RF_S_IFDIR)
-		__sync_fetch_and_add(&rf_dirgen_all, 1);
 	return second_name(&req, RF_ACCESS_BIT(RF_FILE_DELETE), old, new);
 }

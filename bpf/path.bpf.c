@@ -4,13 +4,12 @@
  * point at which the run's view has that superblock (the anchor). Mounts and roots that an agent makes change none of
  * it. The answer is an automaton state; what can't be answered is a reason, never a guess.
  *
- *   fexit/d_move, d_exchange  a moved directory makes every cached state stale
  *   inode_rmdir (file.bpf.c)  a removed directory makes its own stale
  *   sb_free_security          a superblock that goes takes its anchors along
  *
  * The walk runs under RCU, so dentries and names it meets stay allocated; rename_lock, sampled before and after, says
- * whether they stayed in place. A directory's cached state is valid while no directory moved (rf_dirgen_all) and it
- * was not removed itself (rf_dirgen): it is only cached for hashed dentries, which rmdir unhashes.
+ * whether they stayed in place. A directory's cached state is valid while nothing was renamed since (rf_dir_moment) and
+ * it was not removed itself (rf_dirgen): it is only cached for hashed dentries, which rmdir unhashes.
  */
 #include "path.bpf.h"
 
@@ -18,6 +17,8 @@ extern const void rename_lock __ksym;
 
 /* Attempts before a walk that renames disturb is given up: each rename of the host ends one. */
 #define RF_WALK_TRIES 32
+/* Looks at a rename_lock that is held: by a CPU that spins for nothing else, but may be a virtual one that waits. */
+#define RF_RENAME_TRIES (1 << 16)
 
 enum { WALK_UP = 0, WALK_ANCHOR, WALK_CACHED, WALK_ROOT, WALK_BOUND };
 
@@ -27,7 +28,7 @@ struct walk {
 	__u32 reason;
 };
 
-static __always_inline __u32 rename_seq(void)
+__u32 rf_rename_seq(void)
 {
 	__u32 seq = 1;
 
@@ -90,7 +91,8 @@ static __always_inline void cache(struct rf_scratch *s, struct dentry *d)
 	__u64 inode = (__u64)BPF_CORE_READ(d, d_inode);
 	struct inode *i = (struct inode *)inode;
 
-	if (!unhashed(d) || d == BPF_CORE_READ(d, d_parent))
+	/* After the state was found: it holds for this moment only if nothing moved until now. */
+	if (!s->passing && s->renames == rf_rename_seq() && (!unhashed(d) || d == BPF_CORE_READ(d, d_parent)))
 		rf_dir_remember(s->image_id, inode, BPF_CORE_READ(i, i_ino), BPF_CORE_READ(i, i_generation), s->gen,
 				s->state);
 }
@@ -112,7 +114,8 @@ static long climb(__u32 i, struct walk *w)
 		return 1;
 	}
 	if (inode) {
-		state = rf_dir_state(s->image_id, inode, BPF_CORE_READ(in, i_ino), BPF_CORE_READ(in, i_generation));
+		state = rf_dir_state(s->image_id, inode, BPF_CORE_READ(in, i_ino), BPF_CORE_READ(in, i_generation),
+				     s->gen);
 		if (state) {
 			s->state = state;
 			s->stop = WALK_CACHED;
@@ -161,16 +164,23 @@ static __always_inline __u32 unanchored(__u64 root)
 											   : RF_REASON_DISCONNECTED;
 }
 
+static long await_rename(__u32 i, struct rf_scratch **s)
+{
+	(*s)->renames = rf_rename_seq();
+	return !((*s)->renames & 1);
+}
+
 static long attempt(__u32 i, struct walk *w)
 {
 	struct dentry *leaf = (struct dentry *)w->leaf;
 	struct rf_scratch *s = w->s;
-	__u32 seq = rename_seq();
 
-	s->gen = RF_READ_ONCE(rf_dirgen_all);
-	/* An open file without a name may lie in a directory that rmdir is about to take: cache nothing (stale at once). */
-	if (unhashed(leaf) && BPF_CORE_READ(leaf, d_inode))
-		s->gen--;
+	bpf_loop(RF_RENAME_TRIES, await_rename, &s, 0);
+	if (s->renames & 1)
+		return 1;
+	s->gen = rf_dir_moment(s->renames);
+	/* An open file without a name may lie in a directory that rmdir is about to take: cache nothing. */
+	s->passing = unhashed(leaf) && BPF_CORE_READ(leaf, d_inode);
 	s->cursor = (__u64)leaf;
 	s->depth = 0;
 	s->stop = WALK_UP;
@@ -180,7 +190,7 @@ static long attempt(__u32 i, struct walk *w)
 				     s->mount_len, false);
 	if (s->stop == WALK_ANCHOR || s->stop == WALK_CACHED)
 		bpf_loop(RF_DEPTH_MAX + 1, descend, w, 0);
-	if ((seq & 1) || seq != rename_seq()) {
+	if (s->renames != rf_rename_seq()) {
 		w->reason = RF_REASON_MOVED;
 		return 0;
 	}
@@ -288,28 +298,6 @@ int rf_write_path(__u64 dentry, __u32 start, __u32 max, __u32 clipped)
 		s->offset = w.end;
 		s->event.head.flags |= clipped;
 	}
-	return 0;
-}
-
-static __always_inline void directory_moved(struct dentry *dentry)
-{
-	/* Afterwards, so that a state cached from the old place while it moved is stale too. */
-	if ((BPF_CORE_READ(dentry, d_inode, i_mode) & RF_S_IFMT) == RF_S_IFDIR)
-		__sync_fetch_and_add(&rf_dirgen_all, 1);
-}
-
-SEC("fexit/d_move")
-int BPF_PROG(rf_d_move, struct dentry *dentry, struct dentry *target)
-{
-	directory_moved(dentry);
-	return 0;
-}
-
-SEC("fexit/d_exchange")
-int BPF_PROG(rf_d_exchange, struct dentry *dentry1, struct dentry *dentry2)
-{
-	directory_moved(dentry1);
-	directory_moved(dentry2);
 	return 0;
 }
 

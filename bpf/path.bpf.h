@@ -17,9 +17,21 @@ static __always_inline __u32 rf_hash(__u64 address)
 }
 
 /* Slot of a directory's generation; the top bits serve the cache index. */
-static __always_inline __u64 rf_dir_gen(__u64 inode, __u64 all)
+static __always_inline __u64 rf_dir_gen(__u64 inode, __u64 moment)
 {
-	return all + RF_READ_ONCE(rf_dirgen[rf_hash(inode) & (RF_DIRGEN_MAX - 1)]);
+	return moment + RF_READ_ONCE(rf_dirgen[rf_hash(inode) & (RF_DIRGEN_MAX - 1)]);
+}
+
+/* Sequence number of the kernel's rename_lock: odd while anything on this host is being renamed; only ever grows. */
+__u32 rf_rename_seq(void);
+
+/*
+ * What a cached state is valid for: no rename since, of anything. Not only directories: whether one moved is known
+ * behind the move alone, there only tracing programs run, and those are skipped when one interrupts another on its CPU.
+ */
+static __always_inline __u64 rf_dir_moment(__u32 rename_seq)
+{
+	return RF_READ_ONCE(rf_dirgen_all) + rename_seq;
 }
 
 static __always_inline struct rf_dir *rf_dir_slot(__u32 image_id, __u64 inode)
@@ -28,25 +40,25 @@ static __always_inline struct rf_dir *rf_dir_slot(__u32 image_id, __u64 inode)
 }
 
 /*
- * State of a directory, 0 if unknown. A seqlock per entry, because a value that is overwritten while it is read would
- * be another directory's state; x86 keeps loads and stores in order, so compiler barriers are enough here.
+ * State of a directory at a moment, 0 if unknown. A seqlock per entry, because a value that is overwritten while it is
+ * read would be another directory's state; x86 keeps loads and stores in order, so compiler barriers are enough here.
  */
-static __always_inline __u32 rf_dir_state(__u32 image_id, __u64 inode, __u64 ino, __u32 generation)
+static __always_inline __u32 rf_dir_state(__u32 image_id, __u64 inode, __u64 ino, __u32 generation, __u64 moment)
 {
 	struct rf_dir *dir = rf_dir_slot(image_id, inode);
 	__u32 seq = RF_READ_ONCE(dir->seq), state;
 
 	rf_compiler_barrier();
 	if ((seq & 1) || dir->inode != inode || dir->image_id != image_id || dir->ino != ino ||
-	    dir->generation != generation || dir->gen != rf_dir_gen(inode, RF_READ_ONCE(rf_dirgen_all)))
+	    dir->generation != generation || dir->gen != rf_dir_gen(inode, moment))
 		return 0;
 	state = RF_READ_ONCE(dir->state);
 	rf_compiler_barrier();
 	return RF_READ_ONCE(dir->seq) == seq ? state : 0;
 }
 
-/* Remembers a state; all: rf_dirgen_all before the walk began. Gives way when another writer is at the entry. */
-static __always_inline void rf_dir_remember(__u32 image_id, __u64 inode, __u64 ino, __u32 generation, __u64 all,
+/* Remembers a state; moment: before the walk began. Gives way when another writer is at the entry. */
+static __always_inline void rf_dir_remember(__u32 image_id, __u64 inode, __u64 ino, __u32 generation, __u64 moment,
 					    __u32 state)
 {
 	struct rf_dir *dir = rf_dir_slot(image_id, inode);
@@ -58,7 +70,7 @@ static __always_inline void rf_dir_remember(__u32 image_id, __u64 inode, __u64 i
 	dir->inode = inode;
 	dir->ino = ino;
 	dir->generation = generation;
-	dir->gen = rf_dir_gen(inode, all);
+	dir->gen = rf_dir_gen(inode, moment);
 	dir->state = state;
 	rf_compiler_barrier();
 	__sync_fetch_and_add(&dir->seq, 1);
@@ -75,19 +87,23 @@ __u32 rf_step_bytes(__u32 image, __u32 state, __u64 address, __u32 len, bool sla
 
 /*
  * State of an object's path in the low half, or a reason in the high half, as rf_walk() says it. The dentry's own
- * sequence count tells whether name and directory belong together; whatever is not plain goes the long way.
+ * sequence count tells whether name and directory belong together while the directory's state is looked up; whatever
+ * is not plain goes the long way.
  */
 static __always_inline __u64 rf_object_state(struct rf_task *tag, __u32 image, struct dentry *dentry)
 {
 	__u32 seq = dentry->d_seq.seqcount.sequence, len = dentry->d_name.len, state;
 	struct dentry *parent = dentry->d_parent;
 	struct inode *dir = parent->d_inode;
+	__u32 renames;
 
 	rf_compiler_barrier();
-	if ((seq & 1) || parent == dentry || len > RF_STEP_BYTES || !dir ||
+	renames = rf_rename_seq();
+	if (((seq | renames) & 1) || parent == dentry || len > RF_STEP_BYTES || !dir ||
 	    rf_anchor_hints[rf_hash(rf_address(tag, dentry->d_inode)) & (RF_ANCHORS_MAX - 1)])
 		goto walk;
-	state = rf_dir_state(rf_image(image)->id, rf_address(tag, dir), dir->i_ino, dir->i_generation);
+	state = rf_dir_state(rf_image(image)->id, rf_address(tag, dir), dir->i_ino, dir->i_generation,
+			     rf_dir_moment(renames));
 	if (state)
 		state = rf_step_bytes(image, state, rf_address(tag, dentry->d_name.name), len, true);
 	if (!state)
