@@ -229,7 +229,6 @@ static inline int fence_on_record(void *ctx, const void *bytes, size_t len)
 	(void)ctx;
 	if (len < sizeof(*event))
 		return 0;
-	rf_enforcer_add_delivered(fence_draining->e, event->head.cpu, 1);
 	if (fence_draining->on_event)
 		fence_draining->on_event(event);
 	return 0;
@@ -239,6 +238,15 @@ static inline void fence_drain(struct fence *f)
 {
 	fence_draining = f;
 	rf_enforcer_drain(f->e, fence_on_record, NULL);
+}
+
+/* Denials of tasks that no tag could be had for: refused like all, but in nobody's name. */
+static inline uint64_t fence_nobody(struct fence *f)
+{
+	struct rf_run run = {};
+
+	rf_enforcer_run(f->e, 0, &run);
+	return run.denied;
 }
 
 /* emitted = delivered + lost on every CPU, once all writers have ended. */
