@@ -17,15 +17,15 @@ finish() {
 	stop "$ship_pid" KILL
 	stop "$generate_pid" KILL
 	stop "$rsyslog_pid" KILL
-	[ -n "${KEEP:-}" ] && echo "work directory: $work" || rm -rf "$work"
+	if [ -n "${KEEP:-}" ]; then echo "work directory: $work"; else rm -rf "$work"; fi
 }
 trap finish EXIT
 
-flags="-std=gnu17 -O1 -g -Wall -Wextra -Werror -fsanitize=address,undefined -fno-sanitize-recover=all -Ibpf -Iuserspace"
-gcc $flags tests/ship/generate.c userspace/event/*.c userspace/lib/names.c -o "$work/generate" || exit 1
+flags=(-std=gnu17 -O1 -g -Wall -Wextra -Werror "-fsanitize=address,undefined" -fno-sanitize-recover=all -Ibpf -Iuserspace)
+gcc "${flags[@]}" tests/ship/generate.c userspace/event/*.c userspace/lib/names.c -o "$work/generate" || exit 1
 if [ -z "${SHIP:-}" ]; then
 	SHIP=$work/ringfence-ship
-	gcc $flags userspace/ship/*.c userspace/event/*.c userspace/lib/*.c -o "$SHIP" -ljson-c || exit 1
+	gcc "${flags[@]}" userspace/ship/*.c userspace/event/*.c userspace/lib/*.c -o "$SHIP" -ljson-c || exit 1
 fi
 
 free_port() {
@@ -59,7 +59,7 @@ ship() { # OPTIONS: runs to its end
 }
 start_ship() { # SETTLE=0 shows what the settling time is for
 	"$SHIP" --allow-root --to "127.0.0.1:$port" --log "$dir/log/events.jsonl" --cursor "$dir/cursor" \
-		--status "$dir/status" --settle "${SETTLE:-5}" "$@" 2>>"$dir/ship.err" &
+		--status "$dir/status" --settle "${SETTLE:-5}" 2>>"$dir/ship.err" &
 	ship_pid=$!
 }
 start_generate() { # MAX_BYTES FROM TO PAUSE_US
