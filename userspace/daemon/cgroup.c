@@ -140,7 +140,7 @@ int cgroup_of_pid(pid_t pid, char **ret)
 	int err;
 
 	snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)pid);
-	err = rf_read_file(AT_FDCWD, path, 64 * 1024, &text, &len);
+	err = rf_read_file(AT_FDCWD, path, (size_t)64 * 1024, &text, &len);
 	if (err)
 		return err;
 	line = strncmp(text, "0::/", 4) ? strstr(text, "\n0::/") : text - 1;

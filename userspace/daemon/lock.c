@@ -18,7 +18,7 @@
 static int open_dirs(struct manager *m)
 {
 	const char *dir = m->options->runtime;
-	struct stat st;
+	struct stat st = {};
 	int err = rf_make_dirs(dir, RUNTIME_MODE);
 
 	if (!err) {

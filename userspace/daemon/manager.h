@@ -73,7 +73,7 @@ void lifecycle_tick(struct manager *m, int64_t now_ms);
 /* store.c: what a later enforcer needs. */
 int store_save(struct manager *m, const struct run *run);
 int store_load(struct manager *m, const char *file, struct run **ret, char digest[65], uint32_t *ret_image);
-void store_remove(struct manager *m, const char *name);
+void store_remove(struct manager *m, const char *run);
 
 /* adopt.c, reload.c, who.c */
 void adopt_runs(struct manager *m);

@@ -79,13 +79,13 @@ struct runs {
 };
 
 struct run *run_new(void);
-void run_free(struct run **run);
+void run_free(struct run **ret);
 /* Takes policy; the image becomes the one in force. -ENOMEM. */
 int run_add_image(struct run *run, uint32_t id, uint32_t base, struct rf_policy *policy);
 /* A former image with the same policy as the one in force: events in the ring may still name it. */
 int run_add_alias(struct run *run, uint32_t id);
 const struct image *run_image(const struct run *run, uint32_t id);
-const struct rf_rule *run_rule(const struct run *run, uint32_t image, uint16_t rule);
+const struct rf_rule *run_rule(const struct run *run, uint32_t id, uint16_t rule);
 /* Borrowed strings. image NULL: the one in force. */
 void run_info(const struct run *run, const struct image *image, struct rf_run_info *ret);
 /* Remembers the first different denials, from the event's line. */

@@ -71,7 +71,7 @@ struct json_object *status_runs(const struct manager *m, const char *after)
 		if (m->runs.live[i])
 			sorted[n++] = m->runs.live[i];
 	if (n)
-		qsort(sorted, n, sizeof(*sorted), by_name);
+		qsort(sorted, n, sizeof(struct run *), by_name);
 	for (size_t i = 0; i < n; i++) {
 		if (after && strcmp(sorted[i]->name, after) <= 0)
 			continue;

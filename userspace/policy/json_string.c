@@ -81,7 +81,7 @@ static size_t put_utf8(char *out, uint32_t code)
 /* At "\u". */
 static int unicode(struct rf_json_reader *r, char **out)
 {
-	uint32_t code, low;
+	uint32_t code = 0, low = 0;
 	int err = hex4(r, r->p + 2, &code);
 
 	if (err)

@@ -44,7 +44,7 @@ static int digest(const struct rf_compile *c, struct rf_policy *p, uint8_t ret[3
 		err = -ENOMEM;
 	if (!err && (EVP_Digest(buf, size, ret, &len, EVP_sha256(), NULL) != 1 || len != 32))
 		err = -ENOMEM;
-	for (int i = 0; i < 32 && !err; i++)
+	for (size_t i = 0; i < 32 && !err; i++)
 		snprintf(p->digest + 2 * i, 3, "%02x", ret[i]);
 	return err;
 }
