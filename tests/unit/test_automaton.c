@@ -137,69 +137,70 @@ static void test_matches(void **state)
 	}
 }
 
+static const struct {
+	const char *pattern;
+	size_t len, offset;
+	const char *why;
+} refused[] = {
+	{"", 0, 0, "write an absolute path"},
+	{"a", 1, 0, "begin with '/'"},
+	{"*", 1, 0, "begin with '/'"},
+	{"***/a", 5, 0, "begin with '/'"},
+	{"/a/", 3, 2, "at the end"},
+	{"**/", 3, 2, "at the end"},
+	{"//", 2, 1, "write one '/'"},
+	{"/a//b", 5, 3, "write one '/'"},
+	{"/a/./b", 6, 3, "'.' or '..'"},
+	{"/a/../b", 7, 3, "'.' or '..'"},
+	{"/\\.", 3, 1, "'.' or '..'"},
+	{"/{x,.}{,.}", 10, 1, "'.' or '..'"},
+	{"/{a,}", 5, 1, "may be empty"},
+	{"/{,}{a,{b,}}/c", 14, 1, "may be empty"},
+	{"/a**", 4, 2, "stands alone"},
+	{"/**a", 4, 1, "stands alone"},
+	{"/{**,a}", 7, 2, "stands alone"},
+	{"/{a/b}", 6, 3, "inside braces"},
+	{"/x{a", 4, 2, "never closed"},
+	{"/a}", 3, 2, "without '{'"},
+	{"/a]", 3, 2, "without '['"},
+	{"/x[ab", 5, 2, "never closed"},
+	{"/x[a-", 5, 2, "never closed"},
+	{"/[]", 3, 2, "no bytes"},
+	{"/[!]", 4, 3, "no bytes"},
+	{"/[^a]", 5, 2, "[!...]"},
+	{"/[a/]", 5, 3, "never matches '/'"},
+	{"/[[:alpha:]]", 12, 2, "write '\\['"},
+	{"/[z-a]", 6, 3, "backwards"},
+	{"/[!\x01-.0-\xff]", 10, 1, "matches no byte"},
+	{"/[/-/]", 6, 2, "never matches '/'"},
+	{"/[.-/]", 6, 4, "never matches '/'"},
+	{"/a\\", 3, 2, "escapes nothing"},
+	{"/a\\/b", 5, 2, "cannot be part"},
+	{"/a\0b", 4, 2, "NUL"},
+	{"/a\\\0b", 5, 3, "NUL"},
+	{"/[\0]", 4, 2, "NUL"},
+	{"/{{{{{{{{{a}}}}}}}}}", 20, 9, "8 deep"},
+};
+
 static void test_refused(void **state)
 {
-	static const struct {
-		const char *pattern;
-		size_t len, offset;
-		const char *why;
-	} cases[] = {
-		{"", 0, 0, "write an absolute path"},
-		{"a", 1, 0, "begin with '/'"},
-		{"*", 1, 0, "begin with '/'"},
-		{"***/a", 5, 0, "begin with '/'"},
-		{"/a/", 3, 2, "at the end"},
-		{"**/", 3, 2, "at the end"},
-		{"//", 2, 1, "write one '/'"},
-		{"/a//b", 5, 3, "write one '/'"},
-		{"/a/./b", 6, 3, "'.' or '..'"},
-		{"/a/../b", 7, 3, "'.' or '..'"},
-		{"/\\.", 3, 1, "'.' or '..'"},
-		{"/{x,.}{,.}", 10, 1, "'.' or '..'"},
-		{"/{a,}", 5, 1, "may be empty"},
-		{"/{,}{a,{b,}}/c", 14, 1, "may be empty"},
-		{"/a**", 4, 2, "stands alone"},
-		{"/**a", 4, 1, "stands alone"},
-		{"/{**,a}", 7, 2, "stands alone"},
-		{"/{a/b}", 6, 3, "inside braces"},
-		{"/x{a", 4, 2, "never closed"},
-		{"/a}", 3, 2, "without '{'"},
-		{"/a]", 3, 2, "without '['"},
-		{"/x[ab", 5, 2, "never closed"},
-		{"/x[a-", 5, 2, "never closed"},
-		{"/[]", 3, 2, "no bytes"},
-		{"/[!]", 4, 3, "no bytes"},
-		{"/[^a]", 5, 2, "[!...]"},
-		{"/[a/]", 5, 3, "never matches '/'"},
-		{"/[[:alpha:]]", 12, 2, "write '\\['"},
-		{"/[z-a]", 6, 3, "backwards"},
-		{"/[!\x01-.0-\xff]", 10, 1, "matches no byte"},
-		{"/[/-/]", 6, 2, "never matches '/'"},
-		{"/[.-/]", 6, 4, "never matches '/'"},
-		{"/a\\", 3, 2, "escapes nothing"},
-		{"/a\\/b", 5, 2, "cannot be part"},
-		{"/a\0b", 4, 2, "NUL"},
-		{"/a\\\0b", 5, 3, "NUL"},
-		{"/[\0]", 4, 2, "NUL"},
-		{"/{{{{{{{{{a}}}}}}}}}", 20, 9, "8 deep"},
-	};
 	char longest[RF_PATH_MAX + 1];
 	const char *why;
 	size_t offset;
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(cases); i++) {
+	for (size_t i = 0; i < COUNT(refused); i++) {
 		struct rf_pattern p[2] = {glob("/ok", 1, true, 0), glob("", 1, true, 0)};
 		__cleanup(image_done) struct image image = {};
 		size_t blamed = 99;
 		int err;
 
 		why = NULL;
-		err = rf_glob_check(cases[i].pattern, cases[i].len, &offset, &why);
-		if (err != -EINVAL || offset != cases[i].offset || !strstr(why, cases[i].why))
-			fail_msg("%s: %d at %zu: %s", cases[i].pattern, err, offset, why);
-		p[1].glob = cases[i].pattern;
-		p[1].len = cases[i].len;
+		err = rf_glob_check(refused[i].pattern, refused[i].len, &offset, &why);
+		if (err != -EINVAL || offset != refused[i].offset || !strstr(why, refused[i].why))
+			fail_msg("%s: %d at %zu: %s", refused[i].pattern, err, offset, why);
+		p[1].glob = refused[i].pattern;
+		p[1].len = refused[i].len;
 		assert_int_equal(try_build(RF_AUTOMATON_PATH, p, 2, 1000, &image, &blamed), -EINVAL);
 		assert_int_equal(blamed, 1);
 	}

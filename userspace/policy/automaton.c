@@ -51,6 +51,18 @@ void rf_records_done(struct rf_records *r)
 	*r = (struct rf_records){};
 }
 
+struct rf_automaton *rf_dfa_new(void)
+{
+	__cleanup(rf_automaton_free) struct rf_automaton *a = calloc(1, sizeof(*a));
+
+	if (!a)
+		return NULL;
+	/* Row 0 begins at 0. */
+	a->row_cap = 64;
+	a->row = calloc(a->row_cap, sizeof(*a->row));
+	return a->row ? TAKE_PTR(a) : NULL;
+}
+
 int rf_dfa_edge(struct rf_automaton *a, uint8_t class, uint32_t target)
 {
 	if (RF_GROW(a->class, a->class_cap, a->edges + 1) || RF_GROW(a->target, a->target_cap, a->edges + 1))
@@ -62,13 +74,9 @@ int rf_dfa_edge(struct rf_automaton *a, uint8_t class, uint32_t target)
 
 int rf_dfa_states(struct rf_automaton *a, size_t n)
 {
-	bool first = !a->row;
-
 	if (RF_GROW(a->fallback, a->fallback_cap, n) || RF_GROW(a->record, a->record_cap, n) ||
 	    RF_GROW(a->row, a->row_cap, n + 1))
 		return -ENOMEM;
-	if (first)
-		a->row[0] = 0;
 	return 0;
 }
 

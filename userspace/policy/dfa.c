@@ -119,74 +119,11 @@ static void sort(uint32_t *v, size_t n)
 	}
 }
 
-static void raise_to(uint32_t *place, uint32_t value)
-{
-	if (*place < value)
-		*place = value;
-}
-
-/*
- * Beneath a directory that a pattern takes whole, no earlier pattern can win any more: drop the positions that only lead
- * to such. Without this, each of ten thousand such directories would go on spelling out every earlier suffix.
- */
-static size_t prune(const struct rf_nfa *nfa, uint32_t *set, size_t n)
-{
-	uint32_t whole[RF_ACCESSES] = {}; /* last pattern + 1 that matches whatever follows */
-	size_t out = 0;
-	bool any = false;
-
-	for (size_t i = 0; i < n; i++) {
-		if (!(nfa->traits[set[i]] & RF_NFA_WHOLE))
-			continue;
-		any = true;
-		for (uint32_t e = nfa->nodes[set[i]].accept; e != RF_NFA_NONE; e = nfa->accepts[e].next) {
-			uint32_t pattern = nfa->accepts[e].pattern;
-
-			for (uint64_t bits = nfa->patterns[pattern].accesses; bits; bits &= bits - 1)
-				raise_to(&whole[__builtin_ctzll(bits)], pattern + 1);
-		}
-	}
-	for (size_t i = 0; any && i < n; i++) {
-		const struct rf_nfa_reach *reach = &nfa->reach[set[i]];
-		bool wins = false;
-
-		for (uint32_t bits = reach->accesses; bits && !wins; bits &= bits - 1)
-			wins = reach->last >= whole[__builtin_ctz(bits)];
-		if (wins)
-			set[out++] = set[i];
-	}
-	return any ? out : n;
-}
-
-/* Last matching pattern wins, access by access. */
-static int merge_verdicts(struct builder *b, const uint32_t *set, size_t n, uint32_t *ret)
-{
-	const struct rf_nfa *nfa = b->nfa;
-	struct rf_verdicts record = {};
-	uint32_t last[RF_ACCESSES] = {}; /* pattern + 1 */
-
-	for (size_t i = 0; i < n; i++) {
-		if (!(nfa->traits[set[i]] & RF_NFA_ACCEPTS))
-			continue;
-		for (uint32_t e = nfa->nodes[set[i]].accept; e != RF_NFA_NONE; e = nfa->accepts[e].next) {
-			uint32_t pattern = nfa->accepts[e].pattern;
-
-			for (uint64_t bits = nfa->patterns[pattern].accesses; bits; bits &= bits - 1)
-				raise_to(&last[__builtin_ctzll(bits)], pattern + 1);
-		}
-	}
-	for (unsigned int i = 0; i < RF_ACCESSES; i++) {
-		record.rule[i] = last[i] ? nfa->patterns[last[i] - 1].rule : RF_RULE_NONE;
-		if (last[i] && nfa->patterns[last[i] - 1].allow)
-			record.allow |= 1ULL << i;
-	}
-	return rf_records_add(&b->a->records, &record, ret);
-}
-
 /* Most states accept nowhere, or where the state before them did. */
 static int record_of(struct builder *b, const uint32_t *set, size_t n, uint32_t *ret)
 {
 	uint32_t only = RF_NFA_NONE;
+	struct rf_verdicts record;
 	size_t accepting = 0;
 	int err;
 
@@ -200,7 +137,8 @@ static int record_of(struct builder *b, const uint32_t *set, size_t n, uint32_t 
 		*ret = b->known_record;
 		return 0;
 	}
-	err = merge_verdicts(b, set, n, ret);
+	rf_nfa_verdicts(b->nfa, set, n, &record);
+	err = rf_records_add(&b->a->records, &record, ret);
 	if (!err && accepting < 2) {
 		b->known = true;
 		b->known_node = only;
@@ -246,7 +184,7 @@ static int take_candidate(struct builder *b, uint32_t *ret)
 	int err = 0;
 
 	sort(set, b->candidate);
-	b->candidate = prune(b->nfa, set, b->candidate);
+	b->candidate = rf_nfa_prune(b->nfa, set, b->candidate);
 	hash = rf_hash_words(set, b->candidate);
 	recent = &b->recent[hash >> 32 & (RECENT - 1)];
 	if (recent->hash == hash && recent->state < b->a->n && same_set(b, recent->state)) {
@@ -400,7 +338,7 @@ int rf_dfa_build(const struct rf_nfa *nfa, size_t max_states, struct rf_automato
 {
 	__cleanup(builder_done) struct builder b = {
 		.nfa = nfa,
-		.a = calloc(1, sizeof(*b.a)),
+		.a = rf_dfa_new(),
 		.max_states = max_states,
 		.max_positions = max_states * POSITIONS_PER_STATE + nfa->n_nodes,
 		.max_work = max_states * WORK_PER_STATE + nfa->n_nodes * WORK_PER_NODE,

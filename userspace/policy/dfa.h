@@ -40,6 +40,8 @@ struct rf_automaton {
 	struct rf_records records;
 };
 
+/* No states yet; NULL: no memory. */
+struct rf_automaton *rf_dfa_new(void);
 /* Appends one transition to the row that is being written. */
 int rf_dfa_edge(struct rf_automaton *a, uint8_t class, uint32_t target);
 /* Room for state number n - 1. */

@@ -64,7 +64,7 @@ static int copy_rows(struct quotient *q, struct rf_automaton *out)
 
 int rf_dfa_minimize(const struct rf_automaton *a, struct rf_automaton **ret)
 {
-	__cleanup(rf_automaton_free) struct rf_automaton *out = calloc(1, sizeof(*out));
+	__cleanup(rf_automaton_free) struct rf_automaton *out = rf_dfa_new();
 	__cleanup(quotient_done) struct quotient q = {
 		.a = a,
 		.block_of = calloc(a->n, sizeof(*q.block_of)),

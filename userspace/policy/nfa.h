@@ -72,6 +72,11 @@ int rf_nfa_build(enum rf_automaton_kind kind, const struct rf_pattern *patterns,
 		 struct rf_nfa *ret, size_t *reterr_pattern);
 void rf_nfa_done(struct rf_nfa *nfa);
 
+/* Drops the positions of a set from which nothing can win any more; how many are left. */
+size_t rf_nfa_prune(const struct rf_nfa *nfa, uint32_t *set, size_t n);
+/* What a set of positions says of each access. */
+void rf_nfa_verdicts(const struct rf_nfa *nfa, const uint32_t *set, size_t n, struct rf_verdicts *ret);
+
 /* The second half of rf_nfa_build(), in closure.c: classes, edges and closures of the finished tree. */
 struct rf_nfa_empty {
 	uint32_t to;
