@@ -175,7 +175,8 @@ int journal_own(struct journal *j, const char *kind, const struct run *run, cons
 static void lost_record(struct journal *j, unsigned int cpu, uint64_t count, const char *why, uint64_t total)
 {
 	char cpu_text[16], count_text[24], total_text[24];
-	const char *fields[] = {"cpu#", cpu_text, "count#", count_text, why ? "why" : "total#", why ? why : total_text, NULL};
+	const char *fields[] = {"cpu#", cpu_text, "count#", count_text, why ? "why" : "total#", why ? why : total_text,
+				NULL};
 	int len;
 
 	snprintf(cpu_text, sizeof(cpu_text), "%u", cpu);

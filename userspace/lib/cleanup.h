@@ -8,18 +8,18 @@
 
 #define __cleanup(f) __attribute__((cleanup(f)))
 
-#define TAKE_PTR(p)                                                                                                    \
-	({                                                                                                             \
-		__typeof__(p) _taken = (p);                                                                            \
-		(p) = NULL;                                                                                            \
-		_taken;                                                                                                \
+#define TAKE_PTR(p)                         \
+	({                                  \
+		__typeof__(p) _taken = (p); \
+		(p) = NULL;                 \
+		_taken;                     \
 	})
 
-#define TAKE_FD(fd)                                                                                                    \
-	({                                                                                                             \
-		int _taken = (fd);                                                                                     \
-		(fd) = -1;                                                                                             \
-		_taken;                                                                                                \
+#define TAKE_FD(fd)                \
+	({                         \
+		int _taken = (fd); \
+		(fd) = -1;         \
+		_taken;            \
 	})
 
 /* For char * and other memory of malloc: __cleanup(freep) */

@@ -9,14 +9,9 @@
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
 static const char *const access_names[] = {
-	[RF_FILE_READ] = "file.read",
-	[RF_FILE_WRITE] = "file.write",
-	[RF_FILE_CREATE] = "file.create",
-	[RF_FILE_DELETE] = "file.delete",
-	[RF_FILE_EXECUTE] = "file.execute",
-	[RF_FILE_ATTRIBUTES] = "file.attributes",
-	[RF_NET_UNIX] = "net.unix",
-	[RF_NET_CONNECT] = "net.connect",
+	[RF_FILE_READ] = "file.read",	  [RF_FILE_WRITE] = "file.write",     [RF_FILE_CREATE] = "file.create",
+	[RF_FILE_DELETE] = "file.delete", [RF_FILE_EXECUTE] = "file.execute", [RF_FILE_ATTRIBUTES] = "file.attributes",
+	[RF_NET_UNIX] = "net.unix",	  [RF_NET_CONNECT] = "net.connect",
 };
 _Static_assert(COUNT(access_names) == RF_ACCESS_MAX, "an access has no name");
 

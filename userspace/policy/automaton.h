@@ -18,11 +18,11 @@
  * RF_AUTOMATON_ADDR: glob is NULL and addr is used.
  */
 struct rf_addr_range {
-	uint8_t family;	     /* 4 or 6 */
-	uint8_t addr[16];    /* network order; 4 bytes for family 4 */
-	uint8_t prefix;	     /* bits */
+	uint8_t family; /* 4 or 6 */
+	uint8_t addr[16]; /* network order; 4 bytes for family 4 */
+	uint8_t prefix; /* bits */
 	uint8_t protocol_lo, protocol_hi; /* 0..255: any */
-	uint16_t port_lo, port_hi;	      /* 0..65535: any; host order, inclusive */
+	uint16_t port_lo, port_hi; /* 0..65535: any; host order, inclusive */
 };
 
 struct rf_pattern {
@@ -72,8 +72,10 @@ struct rf_decision {
 };
 
 /* path: absolute, no "." or "..", no trailing '/', "/" for the root. Uses match.h. access: enum rf_access. */
-struct rf_decision rf_image_path(const union rf_cell *cells, size_t n, unsigned int access, const char *path, size_t len);
+struct rf_decision rf_image_path(const union rf_cell *cells, size_t n, unsigned int access, const char *path,
+				 size_t len);
 /* key: as in RF_ADDR_KEY_MAX's comment. */
-struct rf_decision rf_image_addr(const union rf_cell *cells, size_t n, unsigned int access, const uint8_t *key, size_t len);
+struct rf_decision rf_image_addr(const union rf_cell *cells, size_t n, unsigned int access, const uint8_t *key,
+				 size_t len);
 /* Writes the key; returns its length. Normalises mapped addresses and the unspecified ones, as the kernel half does. */
 size_t rf_addr_key(uint8_t key[RF_ADDR_KEY_MAX], uint8_t family, const uint8_t *addr, uint8_t protocol, uint16_t port);
