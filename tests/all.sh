@@ -57,7 +57,7 @@ part rsyslog "the shipper against a real rsyslogd" tests/ship/rsyslog.sh
 part harness "the VM harness itself, on the default kernel" tests/vm/selftest.sh 6.12
 part suite "what is fenced, on every kernel" tests/vm/suite.sh
 part stress "storms and the kernel's side of the oracle" tests/vm/stress.sh
-part demo "an agent at work and its hijack" tests/demo/run.sh
+part demo "an agent at work and its hijack" once tests/demo/run.sh
 
 printf '\n=== %d s in all\n' "$SECONDS"
 printf '%s\n' "${summary[@]}"

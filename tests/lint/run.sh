@@ -10,7 +10,7 @@ passed=0 failed=0 only=" $* "
 # What git knows and what is about to be added, in the working tree.
 list() { git ls-files -co --exclude-standard -- "$@" | sort -u | while read -r f; do [[ ! -f $f ]] || echo "$f"; done; }
 mapfile -t c < <(list '*.c' '*.h' ':!vmlinux')
-mapfile -t plain < <(list 'userspace/*.c' 'tests/*.c' ':!*.bpf.c')
+mapfile -t plain < <(list 'userspace/*.c' 'tests/*.c' ':!*.bpf.c' ':!tests/demo/project')
 mapfile -t scripts < <(list '*.sh' '*.bash' '*.test' .ci/run)
 
 # check NAME COMMAND...: silent when it succeeds
