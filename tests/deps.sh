@@ -5,8 +5,11 @@ set -euo pipefail
 cd "$(dirname "$0")"
 
 wanted=$(awk -v all="$1" '!/^#/ && NF && (all == "all" || $2 == "build") {print $1}' packages)
+# Somebody else's package may bring the command (nodesource's nodejs has npm) and not suffer Debian's beside it.
+commands=$(awk '$2 == "command" {print $1}' packages)
 missing=()
 for package in $wanted; do
+	[[ $'\n'$commands$'\n' != *$'\n'$package$'\n'* ]] || ! command -v "$package" >/dev/null || continue
 	[[ $(dpkg-query -W -f '${db:Status-Abbrev}' "$package" 2>/dev/null) == ii* ]] || missing+=("$package")
 done
 ((${#missing[@]})) || exit 0
