@@ -43,6 +43,12 @@ static __always_inline __u64 accesses(struct file *file)
 	return wanted;
 }
 
+/* memfd: what cannot have a name is not on an unknown filesystem; the policy's word on `anonymous` decides. */
+static __always_inline bool has_no_name(struct dentry *dentry, __u64 wanted)
+{
+	return (dentry->d_sb->s_flags & RF_SB_NOUSER) && (wanted & RF_ACCESS_BIT(RF_FILE_EXECUTE));
+}
+
 /*
  * Pipes, memfds, anonymous inodes: reached only through a descriptor that the task was given already, so opening them
  * again widens nothing. Not so a namespace file (setns) or executing what has no name.
@@ -67,6 +73,10 @@ int BPF_PROG(rf_file_open, struct file *file, int ret)
 	req.wanted = accesses(file);
 	if (is_held_anyway(dentry, req.wanted))
 		return 0;
+	if (!req.refusal && has_no_name(dentry, req.wanted)) {
+		req.object = rf_address(tag, dentry);
+		return rf_denies_for(&req, RF_REASON_ANONYMOUS) ? -EACCES : 0;
+	}
 	return rf_denies_path(tag, &req, dentry) ? -EACCES : 0;
 }
 
