@@ -9,7 +9,8 @@ git add extra.c && git -c user.name=w -c user.email=w@example.org commit -qm cha
 echo "commits: $(git log --oneline origin/work | wc -l)"
 make -s -j4 && echo "make: $(./sum)"
 gcc -o all ./*.c && echo "gcc: $(./all)"
-npm test 2>&1 | grep -o 'npm says right' | head -n 1
+# Or npm asks its registry for a newer npm, which is no work and not allowed.
+npm_config_update_notifier=false npm test 2>&1 | grep -o 'npm says right' | head -n 1
 python3 -m venv "$2" env || exit
 # shellcheck disable=SC1091 # made a moment ago
 source env/bin/activate
