@@ -8,6 +8,7 @@
 #include "fence.h"
 
 #define TREE "/run/storm"
+#define CONTROL FENCE_CGROUPS "/storm-control"
 #define DIRS 64
 #define LEVELS 5
 #define PER_CPU 8
@@ -35,6 +36,7 @@ struct tally {
 
 static struct tally *tallies; /* [0] tagged, [1] control; shared by all tasks */
 static double deadline;
+static int control_fd; /* cgroup.procs of the untagged */
 
 /* last: a pattern that matches nothing here and makes another image of it. */
 static uint32_t put_policy(struct fence *f, const char *last)
@@ -128,9 +130,9 @@ static void breed(unsigned int seed, struct tally *t, bool tagged, unsigned int 
 			__atomic_add_fetch(&t->lost_children, 1, __ATOMIC_RELAXED);
 		return;
 	}
-	/* A tag is the task's own: leaving the cgroup sheds nothing. */
-	if (!generations && seed % 2)
-		fence_enter(FENCE_CGROUPS "/storm-control");
+	/* Leaving the cgroup sheds nothing: not even before a first decision, so the descriptor was opened by another. */
+	if (!generations && seed % 2 && write(control_fd, "0", 1) != 1)
+		fence_die("leaving the cgroup");
 	for (int i = 0; i < 4; i++)
 		one_open(&seed, t, tagged);
 	if (generations)
@@ -174,11 +176,14 @@ static unsigned int start(struct fence *f, unsigned int cpus)
 {
 	unsigned int n = 0;
 
-	fence_mkdirs(FENCE_CGROUPS "/storm-control");
+	fence_mkdirs(CONTROL);
+	control_fd = open(CONTROL "/cgroup.procs", O_WRONLY | O_CLOEXEC);
+	if (control_fd < 0)
+		fence_die(CONTROL);
 	for (unsigned int cpu = 0; cpu < cpus; cpu++) {
 		for (unsigned int i = 0; i < PER_CPU + CONTROL_PER_CPU; i++, n++) {
 			if (fork() == 0)
-				work(n, cpu, i < PER_CPU ? f->path : FENCE_CGROUPS "/storm-control", i < PER_CPU);
+				work(n, cpu, i < PER_CPU ? f->path : CONTROL, i < PER_CPU);
 		}
 	}
 	if (fork() == 0)
