@@ -12,13 +12,13 @@ log_start=$(($(stat -c %s "$log" 2>/dev/null || echo 0) + 1))
 declare -A to=() from=() pid=()
 wanted=() who=in task='' tasks=0 said=''
 
+# What lives on must not hold the pipes of probes, which would never end.
+drop_pipes() { local fd; for fd in "${to[@]}" "${from[@]}"; do exec {fd}>&-; done; }
 # talk NAME COMMAND...: COMMAND is or becomes a probe, which `ask NAME` then talks to.
 talk() {
-	local name=$1 in out fd; shift
+	local name=$1 in out; shift
 	rm -f "$work/$name".{in,out}; mkfifo "$work/$name".{in,out}
-	# Without the pipes of the others, which would never end.
-	(for fd in "${to[@]}" "${from[@]}"; do exec {fd}>&-; done; exec "$@") \
-		<"$work/$name.in" >"$work/$name.out" 2>"$work/$name.err" &
+	(drop_pipes; exec "$@") <"$work/$name.in" >"$work/$name.out" 2>"$work/$name.err" &
 	pid[$name]=$!
 	exec {in}>"$work/$name.in" {out}<"$work/$name.out"
 	to[$name]=$in from[$name]=$out
