@@ -189,7 +189,7 @@ static void check(struct tally *t, const struct rf_random_policy *policy, const 
 				oracle_addr(policy->patterns, policy->n, 0, a->family, a->addr, a->protocol, a->port));
 			continue;
 		}
-		for (uint16_t access = RF_FILE_READ; access <= RF_FILE_WRITE; access++) {
+		for (unsigned int access = RF_FILE_READ; access <= RF_FILE_WRITE; access++) {
 			if (q->result[access] >= 0)
 				compare(t, q, policy, q->result[access], access,
 					rf_image_path(cells, n, access, q->path, q->len),
