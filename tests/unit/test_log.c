@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* log.c: whole lines or nothing, rotation without loss, what a restart sees of the tail. */
 #define _GNU_SOURCE 1
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -19,6 +18,7 @@
 
 #include "event/event.h"
 #include "lib/cleanup.h"
+#include "scratch.h"
 
 struct fixture {
 	char dir[64];
@@ -43,13 +43,8 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	struct fixture *f = *state;
-	DIR *dir = opendir(f->dir);
-	struct dirent *entry;
 
-	while ((entry = readdir(dir)))
-		unlinkat(dirfd(dir), entry->d_name, 0);
-	closedir(dir);
-	rmdir(f->dir);
+	scratch_remove(f->dir);
 	free(f);
 	return 0;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ship/ship.c with a sink that fails by script; ship/arguments.c. */
 #define _GNU_SOURCE 1
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -18,6 +17,7 @@
 #include "ship/format.h"
 #include "ship/ship.h"
 #include "ship/sink.h"
+#include "scratch.h"
 
 #define LINES 100
 
@@ -171,13 +171,8 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	struct fixture *f = *state;
-	DIR *dir = opendir(f->dir);
-	struct dirent *entry;
 
-	while ((entry = readdir(dir)))
-		unlinkat(dirfd(dir), entry->d_name, 0);
-	closedir(dir);
-	rmdir(f->dir);
+	scratch_remove(f->dir);
 	free(f);
 	return 0;
 }

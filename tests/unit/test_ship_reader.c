@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ship/reader.c, cursor.c: every line once and in order across rotation; places that are gone are noticed. */
 #define _GNU_SOURCE 1
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -18,6 +17,7 @@
 #include "lib/cleanup.h"
 #include "ship/cursor.h"
 #include "ship/reader.h"
+#include "scratch.h"
 
 struct fixture {
 	char dir[64];
@@ -41,15 +41,10 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	struct fixture *f = *state;
-	DIR *dir = opendir(f->dir);
-	struct dirent *entry;
 
 	rf_log_close(&f->log);
 	rf_reader_close(&f->reader);
-	while ((entry = readdir(dir)))
-		unlinkat(dirfd(dir), entry->d_name, 0);
-	closedir(dir);
-	rmdir(f->dir);
+	scratch_remove(f->dir);
 	free(f);
 	return 0;
 }
