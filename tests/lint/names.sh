@@ -24,7 +24,7 @@ check() { # ENUM FILE...
 	for enumerator in $(of "$1"); do
 		[[ $enumerator != RF_HOOK_NONE ]] || continue
 		seen=$((seen + 1))
-		name=$(sed -n "s/.*\[$enumerator\] = \"\(.*\)\",.*/\1/p" userspace/lib/names.c)
+		name=$(sed -n "s/.*\[$enumerator\] = \"\([^\"]*\)\".*/\1/p" userspace/lib/names.c)
 		if [[ $name ]]; then in_each "$name" "${@:2}"; else echo "names.c: $enumerator has no name"; bad=1; fi
 	done
 }
