@@ -74,7 +74,7 @@ printf 'now=%q init=%q modules=%q directory=%q\n' \
 # shellcheck disable=SC2054 # the commas are qemu's
 qemu=(qemu-system-x86_64 -nodefaults -no-user-config -display none -monitor none -no-reboot -M q35 -cpu max
 	-m "$mem" -smp "$cpus" -kernel "$dir/vmlinux" -initrd "$initrd"
-	-append "console=ttyS0 panic=-1 oops=panic nowatchdog tsc=reliable $cmdline"
+	-append "console=ttyS0 panic=-1 oops=panic nowatchdog tsc=reliable no_timer_check $cmdline"
 	-serial "file:$console" -device virtio-rng-pci
 	-virtfs local,path=/,mount_tag=root,security_model=none,readonly=on,multidevs=remap
 	-virtfs "local,path=$run,mount_tag=run,security_model=none"
