@@ -28,15 +28,16 @@ static struct fence fence;
 static int to_child[2], from_child[2];
 static struct {
 	unsigned int n;
-	struct rf_event head;
-	char path[RF_EVENT_DATA_MAX];
+	union {
+		struct rf_event head;
+		char bytes[sizeof(struct rf_event) + RF_EVENT_DATA_MAX];
+	};
 } seen;
 
 static void on_event(const struct rf_event *e)
 {
 	seen.n++;
-	memcpy(&seen.head, e, sizeof(*e));
-	memcpy(seen.path, e->data, e->path_len);
+	memcpy(seen.bytes, e, e->head.size < sizeof(seen.bytes) ? e->head.size : sizeof(seen.bytes));
 }
 
 static int connect_to(struct request *q)
@@ -141,13 +142,13 @@ static bool is_told(const char *path, uint16_t access, uint16_t rule, uint8_t re
 	size_t len = strlen(path);
 	bool cut = clipped && len > clipped;
 	bool good = seen.n == 1 && seen.head.access == access && seen.head.rule == rule && seen.head.reason == reason &&
-		    seen.head.path_len == (cut ? clipped : len) && !memcmp(seen.path, path, seen.head.path_len) &&
+		    seen.head.path_len == (cut ? clipped : len) && !memcmp(seen.head.data, path, seen.head.path_len) &&
 		    !!(seen.head.head.flags & RF_EVENT_PATH_CLIPPED) == cut;
 
 	if (!good)
 		printf("# %u events; access %u rule %u reason %u flags %#x path (%u) %.*s\n# for (%zu) %s\n", seen.n,
 		       seen.head.access, seen.head.rule, seen.head.reason, seen.head.head.flags, seen.head.path_len,
-		       seen.head.path_len, seen.path, len, path);
+		       seen.head.path_len, seen.head.data, len, path);
 	return good;
 }
 
