@@ -43,4 +43,6 @@ in_guest() {
 status=0
 if [[ ${DEMO_HERE:-} ]]; then here || status=$?; else in_guest || status=$?; fi
 ((status == 0)) || die "it did not come to its end (status $status)"
-tests/demo/report.sh "$out"
+tests/demo/report.sh "$out" || status=$?
+echo "$SECONDS s in all"
+exit "$status"
