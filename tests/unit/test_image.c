@@ -238,6 +238,22 @@ static void test_check_transitions(void **state)
 	assert_true(found > 30);
 }
 
+/* The last class of a row is 255: a wrong transition there counts, one cell further it is no transition. */
+static void test_check_window(void **state)
+{
+	const struct image *image = *state;
+	const uint32_t start = image->header->automaton[0].start, base = image->cells[start].hi;
+	struct copy copy = copy_of(image);
+
+	assert_true(base + 256 < image->n - RECORD_CELLS);
+	copy.cells[base + 255] = (union rf_cell){.lo = start, .hi = 0};
+	assert_int_equal(rf_image_check(copy.cells, image->n), -EBADMSG);
+	copy.cells[base + 255] = image->cells[base + 255];
+	copy.cells[base + 256] = (union rf_cell){.lo = start, .hi = 0};
+	assert_int_equal(rf_image_check(copy.cells, image->n), 0);
+	free(copy.cells);
+}
+
 /* Whatever is damaged: refused, or harmless. And both happen. */
 static void test_check_damage(void **state)
 {
@@ -321,7 +337,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_header),	     cmocka_unit_test(test_records_shared),
 		cmocka_unit_test(test_check_header), cmocka_unit_test(test_check_transitions),
-		cmocka_unit_test(test_check_damage), cmocka_unit_test(test_tight),
+		cmocka_unit_test(test_check_window), cmocka_unit_test(test_check_damage),
+		cmocka_unit_test(test_tight),
 	};
 
 	return cmocka_run_group_tests_name("image", tests, setup, teardown);

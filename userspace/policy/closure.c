@@ -45,19 +45,25 @@ static void count_labels(const struct rf_nfa *nfa, struct rf_byteset *bytes, uin
 static int make_classes(struct rf_nfa *nfa)
 {
 	__cleanup(freep) uint8_t *used = calloc(nfa->n_sets, 1);
-	struct rf_byteset bytes = {}, one;
+	struct rf_byteset bytes = {};
+	int rest = -1;
 
 	nfa->wide = calloc(nfa->n_sets, 1);
 	nfa->outside = calloc(nfa->n_sets, sizeof(*nfa->outside));
 	if (!used || !nfa->wide || !nfa->outside)
 		return -ENOMEM;
-	nfa->classes = 1;
 	count_labels(nfa, &bytes, used);
+	/* A class for each byte that stands by itself somewhere, one for the others; then the sets split them. */
+	nfa->classes = 0;
 	for (unsigned int b = 0; b < 256; b++) {
-		one = (struct rf_byteset){};
-		rf_byteset_add(&one, b);
-		if (rf_byteset_has(&bytes, b))
-			split_classes(nfa, &one);
+		bool own = rf_byteset_has(&bytes, b);
+
+		if (own || rest < 0)
+			nfa->class_of[b] = (uint8_t)nfa->classes++;
+		else
+			nfa->class_of[b] = (uint8_t)rest;
+		if (!own)
+			rest = nfa->class_of[b];
 	}
 	for (size_t i = 0; i < nfa->n_sets && nfa->classes < 256; i++) {
 		if (used[i])
