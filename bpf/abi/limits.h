@@ -5,8 +5,9 @@
 /* Runs that live at once. A slot costs 64 bytes; ids are never reused, so a stale task can't meet a new run. */
 #define RF_RUNS_MAX 4096
 
-/* Cells of 8 bytes for all policy images of the host: 32 MiB, about 1,500 runs of coding-agent, or 10,000 rules
- * some ten times over. A power of two: BPF code bounds every index with one mask. */
+/* Cells of 8 bytes for all policy images of the host: 32 MiB. A coding-agent with its own workspace takes some 7,000
+ * (equal images are shared), 10,000 rules 180,000 to a million. A power of two: BPF code bounds every index with one
+ * mask. */
 #define RF_CELLS_MAX (1U << 22)
 #define RF_CELLS_MASK (RF_CELLS_MAX - 1)
 /* Slack behind the last cell, so that a header or record that starts at any masked index lies inside the map. */
