@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * compile [RULES]: compiles that many rules (10,000) of each kind and prints what it took. Exits 1 above the bounds of
- * 200 ms and 100 MB when told --check.
+ * compile [--check] [--json] [RULES]: compiles that many rules (10,000) of each kind and prints what it took.
+ * --json: as lines of JSON. --check: exits 1 above the bounds of 200 ms and 100 MB.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -17,6 +17,8 @@
 #define RULES_MAX 30000
 #define MS_MAX 200.0
 #define MIB_MAX 100.0
+
+static bool json;
 
 struct set {
 	struct rf_pattern pattern[RULES_MAX];
@@ -116,11 +118,14 @@ static int compile(const char *name, enum rf_automaton_kind kind, void (*make)(s
 		return err;
 	}
 	mib = (double)(after.ru_maxrss - before.ru_maxrss) / 1024;
-	printf("compile: %zu %s: %.0f ms of CPU (automaton %.0f, layout %.0f), peak +%.0f MiB (RSS %ld), %zu states, "
-	       "%zu "
-	       "cells\n",
-	       rules, name, laid - start, built - start, laid - built, mib, after.ru_maxrss / 1024,
-	       rf_automaton_states(a), n);
+	if (json)
+		printf("{\"set\":\"%s\",\"rules\":%zu,\"ms\":%.0f,\"mib\":%.0f,\"states\":%zu,\"cells\":%zu}\n", name,
+		       rules, laid - start, mib, rf_automaton_states(a), n);
+	else
+		printf("compile: %zu %s: %.0f ms of CPU (automaton %.0f, layout %.0f), peak +%.0f MiB (RSS %ld), %zu "
+		       "states, %zu cells\n",
+		       rules, name, laid - start, built - start, laid - built, mib, after.ru_maxrss / 1024,
+		       rf_automaton_states(a), n);
 	if (check && (laid - start > MS_MAX || mib > MIB_MAX)) {
 		fprintf(stderr, "compile: %s: above %.0f ms or %.0f MiB; profile userspace/policy/\n", name, MS_MAX,
 			MIB_MAX);
@@ -156,11 +161,13 @@ int main(int argc, char **argv)
 	for (int i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "--check"))
 			check = true;
+		else if (!strcmp(argv[i], "--json"))
+			json = true;
 		else
 			rules = strtoul(argv[i], NULL, 10);
 	}
 	if (!rules || rules > RULES_MAX) {
-		fprintf(stderr, "usage: compile [--check] [1..%d]\n", RULES_MAX);
+		fprintf(stderr, "usage: compile [--check] [--json] [1..%d]\n", RULES_MAX);
 		return 2;
 	}
 	err |= measure("projects", RF_AUTOMATON_PATH, projects, rules, check);
