@@ -148,7 +148,7 @@ static int get_string(struct json_object *value, const char *key, size_t max, co
 static int set_string(struct rf_request *r, const struct field *field, struct json_object *value, char *reterr,
 		      size_t size)
 {
-	const char *s, *expected;
+	const char *s = "", *expected;
 	int err = get_string(value, field->key, field->max, &s, reterr, size);
 
 	if (err)
@@ -179,17 +179,19 @@ static int set_layers(struct rf_request *r, struct json_object *value, char *ret
 		return wrong(reterr, size, "\"layers\" must be an object of name and policy text");
 	json_object_object_foreach (value, name, text) {
 		struct rf_layer_text *layer = &r->layers[r->layer_count];
+		const char *bytes = "";
 		int err;
 
 		if (r->layer_count == RF_LAYERS_MAX)
 			return wrong(reterr, size, "\"layers\" has more than %d members", RF_LAYERS_MAX);
 		if (!rf_bare_name(name))
 			return wrong(reterr, size, "\"layers\": a key must be a name of a-z 0-9 . _ -");
-		err = get_string(text, "layers", RF_CONTROL_TEXT_MAX, &layer->text, reterr, size);
+		err = get_string(text, "layers", RF_CONTROL_TEXT_MAX, &bytes, reterr, size);
 		if (err)
 			return err;
 		layer->name = name;
-		layer->len = strlen(layer->text);
+		layer->text = bytes;
+		layer->len = strlen(bytes);
 		r->layer_count++;
 	}
 	return 0;
@@ -215,7 +217,7 @@ static int set_member(struct rf_request *r, const char *key, struct json_object 
 static int set_op(struct rf_request *r, char *reterr, size_t size)
 {
 	struct json_object *value;
-	const char *name;
+	const char *name = "";
 	int err;
 
 	if (!json_object_object_get_ex(r->json, "op", &value))
