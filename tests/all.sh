@@ -37,15 +37,17 @@ once() {
 	if "$@"; then echo "1 passed, 0 failed"; else echo "0 passed, 1 failed"; return 1; fi
 }
 
+quiet() { "$@" >/dev/null; }
+
 build() { # CC: everything, from nothing, in a directory of its own
 	rm -rf "$BUILD/test/$1"
-	once make --no-print-directory -s -j "$(nproc)" CC="$1" BUILD="$BUILD/test/$1" tests
+	once quiet make --no-print-directory -s -j "$(nproc)" CC="$1" BUILD="$BUILD/test/$1" tests
 }
 
 # What every part uses, before the first clock starts.
 echo "fetching kernels (cached in ${XDG_CACHE_HOME:-$HOME/.cache}/ringfence), building the programs"
 tests/vm/fetch.sh 6.1 6.12 7
-make --no-print-directory -s -j "$(nproc)" all tests
+make --no-print-directory -s -j "$(nproc)" all tests >/dev/null
 
 part lint "format, licences, layers, names, cppcheck, clang-tidy, shellcheck, man pages, policy tables" tests/lint/run.sh
 part gcc "builds without a warning" build gcc
