@@ -4,7 +4,7 @@
 #   KERNEL=7        boot this kernel of tests/vm/kernels.list in a guest (the default)
 #   DEMO_HERE=1     this machine and its running kernel instead; needs root, makes a user "dev" and takes it away
 #   DEMO_POLICIES   directory with other policies than policies/
-#   DEMO_SECONDS    time limit of the guest, default 300
+#   DEMO_SECONDS    time limit of the guest, default 600
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 build=$(realpath "${BUILD:-build}") policies=$(realpath "${DEMO_POLICIES:-policies}") kernel=${KERNEL:-7}
@@ -36,7 +36,7 @@ in_guest() {
 	[[ -e ${XDG_CACHE_HOME:-$HOME/.cache}/ringfence/kernels/$kernel/version ]] || tests/vm/fetch.sh "$kernel" ||
 		die "kernel $kernel is not in the cache and could not be fetched: is there a network?"
 	echo "booting kernel $kernel in a guest"
-	tests/vm/run.sh -k "$kernel" -t "${DEMO_SECONDS:-300}" -o "$out" -e BUILD="$build" -e POLICIES="$policies" -- \
+	tests/vm/run.sh -k "$kernel" -t "${DEMO_SECONDS:-600}" -o "$out" -e BUILD="$build" -e POLICIES="$policies" -- \
 		tests/demo/guest.sh /out
 }
 
