@@ -667,7 +667,6 @@ int main(int argc, char **argv)
 {
 	char *line = NULL, *words[ARGS_MAX + 1];
 	size_t size = 0;
-	ssize_t len;
 
 	if (argc > 1) {
 		int result = ask(argv + 1, argc - 1);
@@ -675,7 +674,7 @@ int main(int argc, char **argv)
 		say(result);
 		return result ? 1 : 0;
 	}
-	while ((len = getline(&line, &size, stdin)) > 0) {
+	while (getline(&line, &size, stdin) > 0) {
 		int n = 0;
 
 		line[strcspn(line, "\n")] = '\0';
