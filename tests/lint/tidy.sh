@@ -8,7 +8,7 @@ flags=(-std=gnu17 -D_GNU_SOURCE -Ibpf -Iuserspace "-I$build")
 mkdir -p "$build/lint/tidy"
 bad=0
 for file; do
-	key=$({ cat .clang-tidy; echo "$file"; clang -E "${flags[@]}" "$file"; } | sha256sum | cut -c 1-32) || { bad=1; continue; }
+	key=$({ cat .clang-tidy tests/unit/.clang-tidy; echo "$file"; clang -E "${flags[@]}" "$file"; } | sha256sum | cut -c 1-32) || { bad=1; continue; }
 	[[ ! -e $build/lint/tidy/$key ]] || continue
 	if out=$(clang-tidy --quiet "$file" -- "${flags[@]}" 2>"$build/lint/tidy/$key.err"); then
 		touch "$build/lint/tidy/$key"
