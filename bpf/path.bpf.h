@@ -92,12 +92,15 @@ __u32 rf_step_bytes(__u32 image, __u32 state, __u64 address, __u32 len, bool sla
  */
 static __always_inline __u64 rf_object_state(struct rf_task *tag, __u32 image, struct dentry *dentry)
 {
-	__u32 seq = dentry->d_seq.seqcount.sequence, len = dentry->d_name.len, state;
-	struct dentry *parent = dentry->d_parent;
-	struct inode *dir = parent->d_inode;
-	__u32 renames;
+	__u32 seq = *(volatile __u32 *)&dentry->d_seq.seqcount.sequence, renames, len, state;
+	struct dentry *parent;
+	struct inode *dir;
 
+	/* Name and directory are read behind it. */
 	rf_compiler_barrier();
+	len = dentry->d_name.len;
+	parent = dentry->d_parent;
+	dir = parent->d_inode;
 	renames = rf_rename_seq();
 	if (((seq | renames) & 1) || parent == dentry || len > RF_STEP_BYTES || !dir ||
 	    rf_anchor_hints[rf_hash(rf_address(tag, dentry->d_inode)) & (RF_ANCHORS_MAX - 1)])
