@@ -49,21 +49,32 @@ for name in STORM_SECONDS RENAMES_SECONDS MOUNTS_SECONDS DIFFERENTIAL_PAIRS; do
 	[[ ! ${!name:-} ]] || env+=(-e "$name=${!name}")
 done
 
-out=$(mktemp "${TMPDIR:-/tmp}/rfstress.XXXXXX")
-trap 'rm -f "$out"' EXIT
-passed=0 failed=0
-for kernel in "${kernels[@]}"; do
-	status=0
-	"$here/run.sh" -k "$kernel" -c "$cpus" -a preempt=full -t "$limit" "${env[@]}" -- \
-		"$here/stress.sh" --inside "${tests[@]}" 2>&1 | tee "$out" || status=$?
-	good=$(awk '/^[0-9]+ passed, [0-9]+ failed$/ {n += $1} END {print n + 0}' "$out")
-	bad=$(awk '/^[0-9]+ passed, [0-9]+ failed$/ {n += $3} END {print n + 0}' "$out")
-	closed=$(grep -cE '^[0-9]+ passed, [0-9]+ failed$' "$out")
+out=$(mktemp -d "${TMPDIR:-/tmp}/rfstress.XXXXXX")
+trap 'rm -rf "$out"' EXIT
+
+# guest KERNEL: its words, then its count.
+guest() {
+	local status=0 good bad closed
+	"$here/run.sh" -k "$1" -c "$cpus" -a preempt=full -t "$limit" "${env[@]}" -- \
+		"$here/stress.sh" --inside "${tests[@]}" >"$out/$1" 2>&1 </dev/null || status=$?
+	good=$(awk '/^[0-9]+ passed, [0-9]+ failed$/ {n += $1} END {print n + 0}' "$out/$1")
+	bad=$(awk '/^[0-9]+ passed, [0-9]+ failed$/ {n += $3} END {print n + 0}' "$out/$1")
+	closed=$(grep -cE '^[0-9]+ passed, [0-9]+ failed$' "$out/$1")
 	# A test without a closing line, or a guest that ended badly with nothing failed, is a failure too.
 	bad=$((bad + ${#tests[@]} - closed))
 	((status == 0 || bad > 0)) || bad=1
-	passed=$((passed + good)) failed=$((failed + bad))
-	echo "== kernel $kernel: $good passed, $bad failed (exit $status)"
+	cat "$out/$1"
+	echo "== kernel $1: $good passed, $bad failed (exit $status, $SECONDS s)"
+	echo "$good $bad" >"$out/$1.count"
+}
+
+# A guest keeps one CPU of this machine busy, however many it has.
+for kernel in "${kernels[@]}"; do
+	while (($(jobs -rp | wc -l) >= $(nproc))); do wait -n; done
+	guest "$kernel" &
 done
+wait
+read -r counted passed failed < <(cat "$out"/*.count | awk '{ p += $1; f += $2 } END { print NR, p + 0, f + 0 }')
+failed=$((failed + ${#kernels[@]} - counted))
 echo "$passed passed, $failed failed"
 ((failed == 0 && passed > 0))

@@ -3,18 +3,20 @@
 # The functional suite on real kernels: one guest for each kernel and configuration runs all tests.
 set -uo pipefail
 
-usage="usage: suite.sh [-k \"KERNEL...\"] [-a CMDLINE] [-c CPUS] [-j GUESTS] [TEST...]
+usage="usage: suite.sh [-x] [-k \"KERNEL...\"] [-a CMDLINE] [-c CPUS] [-j GUESTS] [TEST...]
 
-Without -a and -c: 2 CPUs, then preempt=full on one CPU and on four. Without -k: 6.1, 6.12 and 7. Without -j: one guest
-at a time for each CPU of this machine, as each keeps one busy. Tests are the names of tests/vm/suite/*.test. What a
+Without -a and -c: preempt=full on one CPU and on four for 6.1 and 7, the kernels that differ most, and 2 CPUs with the
+kernel's own preemption for the others; with -x all three on every kernel. Without -k: 6.1, 6.12 and 7. Without -j: one
+guest at a time for each CPU of this machine, as each keeps one busy. Tests are the names of tests/vm/suite/*.test. What a
 guest said is in build/vm/KERNEL-CONFIG.log. The last line is \"N passed, N failed\";
 exit 0 only if nothing failed and every test on every guest said its closing line."
 here=$(cd "$(dirname "$0")" && pwd)
 build=${RF_BUILD:-$here/../../build}
-kernels="6.1 6.12 7" configs=("2:" "1:preempt=full" "4:preempt=full") cmdline='' cpus='' jobs=''
+kernels="6.1 6.12 7" every='' cmdline='' cpus='' jobs=''
 
-while getopts k:a:c:j:h opt; do
+while getopts xk:a:c:j:h opt; do
 	case $opt in
+	x) every=1 ;;
 	k) kernels=$OPTARG ;;
 	a) cmdline=$OPTARG ;;
 	c) cpus=$OPTARG ;;
@@ -24,7 +26,19 @@ while getopts k:a:c:j:h opt; do
 	esac
 done
 shift $((OPTIND - 1))
-[[ ! $cmdline && ! $cpus ]] || configs=("${cpus:-2}:$cmdline")
+
+# configs KERNEL: its guests, as CPUS:CMDLINE.
+configs() {
+	if [[ $cmdline || $cpus ]]; then
+		echo "${cpus:-2}:$cmdline"
+	elif [[ $every ]]; then
+		echo 2: 1:preempt=full 4:preempt=full
+	elif [[ $1 == 6.1 || $1 == 7 ]]; then
+		echo 4:preempt=full 1:preempt=full
+	else
+		echo 2:
+	fi
+}
 tests=("$@")
 if ((!$#)); then
 	for file in "$here"/suite/*.test; do tests+=("$(basename "$file" .test)"); done
@@ -75,7 +89,7 @@ guests=0
 for kernel in $kernels; do
 	# Here, as guests at the same time would all want to fetch it.
 	"$here/fetch.sh" "$kernel" 2>/dev/null || exit 1
-	for config in "${configs[@]}"; do
+	for config in $(configs "$kernel"); do
 		while (($(jobs -rp | wc -l) >= ${jobs:-$(nproc)})); do wait -n; done
 		guest "$kernel" "${config%%:*}" "${config#*:}" &
 		guests=$((guests + 1))
