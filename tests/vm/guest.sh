@@ -14,6 +14,9 @@ end_others() {
 	done 2>/dev/null
 }
 
+# As an installer leaves it: a name that git asks for is not looked up by DNS.
+echo "127.0.1.1 $(cat /proc/sys/kernel/hostname)" >>/etc/hosts
+
 cd /
 if [[ -e $run/interactive ]]; then
 	setsid -c bash "$run/cmd" <>/dev/hvc0 >&0 2>&1

@@ -60,7 +60,7 @@ static int recompile(struct manager *m, struct run *run, uint32_t *ret_id, uint3
 static int take_over_image(struct manager *m, struct run *run, const struct rf_run *state, uint32_t old_id,
 			   const char *digest)
 {
-	uint32_t id, base;
+	uint32_t id = 0, base = 0;
 
 	if (recompile(m, run, &id, &base))
 		return run_add_image(run, old_id, state->image, NULL);

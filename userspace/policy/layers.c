@@ -77,7 +77,7 @@ static int find(struct rf_compile *c, const struct rf_ast_string *s, const struc
 static int extend(struct rf_compile *c, const struct rf_ast_string *s, const struct chain *chain)
 {
 	const struct chain here = {s->text, chain};
-	const struct rf_ast *ast;
+	const struct rf_ast *ast = NULL;
 	size_t depth = 0; /* the chain itself becomes that many layers */
 	int err;
 

@@ -90,12 +90,12 @@ static int syslog_open(struct rf_sink *sink)
 
 	syslog_close(sink);
 	/* Asked anew each time: the receiver may have moved. */
-	if (getaddrinfo(s->host, s->port, &hints, &all))
+	if (getaddrinfo(s->host, s->port, &hints, &all) || !all)
 		return -EHOSTUNREACH;
 	for (a = all; a; a = a->ai_next)
 		n++;
 	a = all;
-	for (n = s->attempt % n; n; n--)
+	for (n = s->attempt % (n ?: 1); n; n--)
 		a = a->ai_next;
 	err = try_address(a, &s->fd);
 	s->attempt += err != 0;
