@@ -94,6 +94,8 @@ static int extend(struct rf_compile *c, const struct rf_ast_string *s, const str
 	if (depth + c->n_layers >= RF_POLICY_LAYERS_MAX)
 		return refuse_chain(c, s, &here, "more than 16 layers, join some");
 	err = find(c, s, &ast);
+	if (!err && !ast)
+		err = -EINVAL;
 	return err ? err : load(c, ast, &here);
 }
 
