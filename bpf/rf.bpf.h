@@ -142,6 +142,15 @@ bool rf_denies(struct rf_request *req, __u32 state);
 /* audit.bpf.c */
 int rf_report(struct rf_request *req);
 
+/* The compiler would make it the negated bool, of which the verifier of 6.12 on sees no range. */
+static __always_inline int rf_eperm(bool refused)
+{
+	if (!refused)
+		return 0;
+	rf_compiler_barrier();
+	return -EPERM;
+}
+
 static __always_inline struct rf_image *rf_image(__u32 image)
 {
 	return (struct rf_image *)&rf_cells[image & RF_CELLS_MASK];

@@ -90,19 +90,22 @@ __hidden bool rf_is_overlay(struct rf_task *tag, const struct cred *cred)
 SEC("lsm/task_alloc")
 int BPF_PROG(rf_task_alloc, struct task_struct *child, unsigned long clone_flags, int ret)
 {
-	struct rf_request req = {.hook = RF_HOOK_TASK_ALLOC, .prior = ret};
+	struct rf_request req = {.hook = RF_HOOK_TASK_ALLOC, .prior = ret, .wanted = RF_ACCESS_BIT(RF_PROC_FORK)};
 	struct task_struct *task = bpf_get_current_task_btf();
 	__u64 cgroup = rf_cgroup_of(task);
 	struct rf_task *tag, *copy;
-	__u32 refusal = 0;
 
 	if (ret || (!task->bpf_storage && !rf_hints[cgroup & (RF_HINTS - 1)]))
 		return ret;
 	tag = bpf_task_storage_get(&rf_tasks, task, 0, 0);
 	if (!tag || !tag->id)
-		tag = rf_tag(task, cgroup, &refusal);
+		tag = rf_tag(task, cgroup, &req.refusal);
+	if (!tag && req.refusal) {
+		rf_denies_for(&req, req.refusal);
+		return -EAGAIN;
+	}
 	if (!tag)
-		return refusal ? -EAGAIN : 0;
+		return 0;
 	if (rf_runs[tag->slot & (RF_RUNS_MAX - 1)].state == RF_RUN_RELEASED)
 		return 0;
 	copy = make_tag(child);
@@ -187,9 +190,12 @@ int BPF_PROG(rf_dentry_create_files_as, struct dentry *dentry, int mode, const s
 SEC("lsm/uring_override_creds")
 int BPF_PROG(rf_uring_override_creds, const struct cred *new, int ret)
 {
-	struct rf_request req = {};
+	struct rf_request req = {.hook = RF_HOOK_URING_OVERRIDE_CREDS, .wanted = RF_ACCESS_BIT(RF_PROC_IO_URING)};
+	struct rf_task *tag = ret ? NULL : rf_actor(&req);
 
-	if (ret)
+	if (!tag)
 		return ret;
-	return rf_actor(&req) ? -EPERM : 0;
+	/* For a policy that observes: these credentials, whatever their address was used for before, are no overlay's. */
+	tag->overlay = 0;
+	return rf_eperm(rf_denies_for(&req, RF_REASON_OPERATION));
 }

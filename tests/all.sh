@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 export BUILD=${BUILD:-build}
 logs=$BUILD/test
 mkdir -p "$logs"
-passed=0 failed=0 only=" $* " summary=()
+passed=0 failed=0 only=" $* " summary=() troubles=()
 
 # part NAME ABOUT COMMAND...
 part() {
@@ -26,6 +26,7 @@ part() {
 		f=1
 		echo "FAILED  $name: exit status $status and no line \"N passed, N failed\""
 	fi
+	((!f)) || troubles+=("$name")
 	took=$((SECONDS - start))
 	passed=$((passed + p)) failed=$((failed + f))
 	summary+=("$(printf '%-10s %4d passed %3d failed %5d s' "$name" "$p" "$f" "$took")")
@@ -61,6 +62,11 @@ part suite "what is fenced, on every kernel" tests/vm/suite.sh
 part stress "storms and the kernel's side of the oracle" tests/vm/stress.sh
 part demo "an agent at work and its hijack" once tests/demo/run.sh
 
+# What failed once more, where whoever reads only the end will see it.
+for name in "${troubles[@]}"; do
+	printf '\n=== %s failed (all of it: %s)\n' "$name" "$logs/$name.log"
+	grep -aE -A 12 '^(FAILED|not ok|run\.sh:)|did not report|Error [0-9]' "$logs/$name.log" | head -n 60 || true
+done
 printf '\n=== %d s in all\n' "$SECONDS"
 printf '%s\n' "${summary[@]}"
 echo "$passed passed, $failed failed"

@@ -15,6 +15,8 @@ enum rf_automaton_kind {
 };
 
 #define RF_ACCESSES 16 /* accesses of one automaton */
+/* What a rule can name: numbers below this. The accesses behind have no automaton. */
+#define RF_RULE_ACCESSES (RF_AUTOMATON_MAX * RF_ACCESSES)
 
 enum rf_access {
 	RF_FILE_READ = 0,
@@ -26,7 +28,11 @@ enum rf_access {
 	RF_NET_UNIX = 6, /* connect or send to a UNIX socket, by the path it is bound to */
 
 	RF_NET_CONNECT = 16,
-	RF_ACCESS_MAX = 17,
+
+	/* No automaton: of the task itself. */
+	RF_PROC_FORK = 32,
+	RF_PROC_IO_URING = 33,
+	RF_ACCESS_MAX = 34,
 };
 
 #define RF_ACCESS_BIT(a) (1ULL << (a))
@@ -54,7 +60,8 @@ enum rf_reason {
 	RF_REASON_ADDRESS = 10, /* address too short or unreadable */
 	RF_REASON_UNREADABLE = 11, /* kernel memory could not be read */
 	RF_REASON_WIDENING = 12, /* rename or link whose new name would allow more */
-	RF_REASON_MAX = 13,
+	RF_REASON_OPERATION = 13, /* an operation that goes round the names: no rule can allow it */
+	RF_REASON_MAX = 14,
 };
 
 /* Objects that have no name for an automaton: one bit and one rule number each in the image header. */
@@ -83,5 +90,14 @@ enum rf_hook {
 	RF_HOOK_INODE_SETATTR = 15,
 	RF_HOOK_INODE_SETXATTR = 16,
 	RF_HOOK_INODE_REMOVEXATTR = 17,
-	RF_HOOK_MAX = 18,
+	RF_HOOK_MMAP_FILE = 18,
+	RF_HOOK_FILE_MPROTECT = 19,
+	RF_HOOK_FILE_RECEIVE = 20,
+	RF_HOOK_FILE_IOCTL = 21,
+	RF_HOOK_INODE_SET_ACL = 22,
+	RF_HOOK_INODE_REMOVE_ACL = 23,
+	RF_HOOK_INODE_FILE_SETATTR = 24,
+	RF_HOOK_PATH_NOTIFY = 25,
+	RF_HOOK_URING_OVERRIDE_CREDS = 26,
+	RF_HOOK_MAX = 27,
 };

@@ -52,20 +52,28 @@ static int hook_arguments(const struct btf *btf, const char *hook)
 	return btf_vlen(type);
 }
 
+/* Does this kernel have the hook of an optional program ("?lsm/HOOK"), with the N parameters of a name that ends in _N? */
+static bool fits(const struct btf *btf, const struct bpf_program *prog)
+{
+	const char *hook = strchr(bpf_program__section_name(prog), '/'), *name = bpf_program__name(prog);
+	int arguments = hook ? hook_arguments(btf, hook + 1) : -1;
+	char last = name[strlen(name) - 1];
+
+	return arguments >= 0 && (last < '0' || last > '9' || arguments == last - '0');
+}
+
 struct ringfence_bpf *rf_skeleton_open(void)
 {
 	struct btf *btf = btf__load_vmlinux_btf();
+	struct bpf_program *prog;
 	struct ringfence_bpf *skel;
 
 	if (!btf)
 		return NULL;
 	skel = ringfence_bpf__open();
-	if (skel) {
-		bool with_idmap = hook_arguments(btf, "inode_setattr") == 3;
-
-		bpf_program__set_autoload(skel->progs.rf_inode_setattr_3, with_idmap);
-		bpf_program__set_autoload(skel->progs.rf_inode_setattr_2, !with_idmap);
-	}
+	if (skel)
+		bpf_object__for_each_program(prog, skel->obj) if (!bpf_program__autoload(prog))
+			bpf_program__set_autoload(prog, fits(btf, prog));
 	btf__free(btf);
 	return skel;
 }

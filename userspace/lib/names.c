@@ -9,9 +9,11 @@
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
 static const char *const access_names[] = {
-	[RF_FILE_READ] = "file.read",	  [RF_FILE_WRITE] = "file.write",     [RF_FILE_CREATE] = "file.create",
-	[RF_FILE_DELETE] = "file.delete", [RF_FILE_EXECUTE] = "file.execute", [RF_FILE_ATTRIBUTES] = "file.attributes",
-	[RF_NET_UNIX] = "net.unix",	  [RF_NET_CONNECT] = "net.connect",
+	[RF_FILE_READ] = "file.read",	    [RF_FILE_WRITE] = "file.write",
+	[RF_FILE_CREATE] = "file.create",   [RF_FILE_DELETE] = "file.delete",
+	[RF_FILE_EXECUTE] = "file.execute", [RF_FILE_ATTRIBUTES] = "file.attributes",
+	[RF_NET_UNIX] = "net.unix",	    [RF_NET_CONNECT] = "net.connect",
+	[RF_PROC_FORK] = "proc.fork",	    [RF_PROC_IO_URING] = "proc.io_uring",
 };
 _Static_assert(COUNT(access_names) == RF_ACCESS_MAX, "an access has no name");
 
@@ -35,6 +37,7 @@ static const char *const reason_names[] = {
 	[RF_REASON_ADDRESS] = "malformed-address",
 	[RF_REASON_UNREADABLE] = "unreadable-memory",
 	[RF_REASON_WIDENING] = "widening",
+	[RF_REASON_OPERATION] = "operation",
 };
 _Static_assert(COUNT(reason_names) == RF_REASON_MAX, "a reason has no name");
 
@@ -57,6 +60,15 @@ static const char *const hook_names[] = {
 	[RF_HOOK_INODE_SETATTR] = "inode_setattr",
 	[RF_HOOK_INODE_SETXATTR] = "inode_setxattr",
 	[RF_HOOK_INODE_REMOVEXATTR] = "inode_removexattr",
+	[RF_HOOK_MMAP_FILE] = "mmap_file",
+	[RF_HOOK_FILE_MPROTECT] = "file_mprotect",
+	[RF_HOOK_FILE_RECEIVE] = "file_receive",
+	[RF_HOOK_FILE_IOCTL] = "file_ioctl",
+	[RF_HOOK_INODE_SET_ACL] = "inode_set_acl",
+	[RF_HOOK_INODE_REMOVE_ACL] = "inode_remove_acl",
+	[RF_HOOK_INODE_FILE_SETATTR] = "inode_file_setattr",
+	[RF_HOOK_PATH_NOTIFY] = "path_notify",
+	[RF_HOOK_URING_OVERRIDE_CREDS] = "uring_override_creds",
 };
 _Static_assert(COUNT(hook_names) == RF_HOOK_MAX, "a hook has no name");
 
@@ -72,7 +84,7 @@ const char *rf_access_name(unsigned int access)
 
 int rf_access_number(const char *text)
 {
-	for (size_t i = 0; i < COUNT(access_names); i++)
+	for (size_t i = 0; i < RF_RULE_ACCESSES; i++)
 		if (access_names[i] && !strcmp(access_names[i], text))
 			return (int)i;
 	return -1;

@@ -138,11 +138,11 @@ int rf_policy_explain(const struct rf_policy *p, const char *access, const char 
 		      struct rf_diag *diag)
 {
 	struct rf_explanation out = {};
-	const char *names[RF_ACCESS_MAX], *close;
+	const char *names[RF_RULE_ACCESSES], *close;
 	int number = rf_access_number(access), err;
 
 	if (number < 0) {
-		for (unsigned int a = 0; a < RF_ACCESS_MAX; a++)
+		for (unsigned int a = 0; a < RF_RULE_ACCESSES; a++)
 			names[a] = rf_access_name(a);
 		close = rf_diag_closest(access, names, COUNT(names));
 		return rf_diag_at(diag, (struct rf_place){"access", 0, 0}, "unknown access \"%.60s\": %s \"%s\"%s",

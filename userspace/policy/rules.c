@@ -291,15 +291,15 @@ static int add_record(struct rf_compile *c, const struct rf_ast_list *list)
 	for (size_t i = 0; i < list->n; i++) {
 		const struct rf_ast_string *s = &list->items[i];
 		int access = rf_access_number(s->text);
-		const char *names[RF_ACCESS_MAX], *close;
+		const char *names[RF_RULE_ACCESSES], *close;
 
 		if (access >= 0) {
 			c->record |= RF_ACCESS_BIT(access);
 			continue;
 		}
-		for (unsigned int a = 0; a < RF_ACCESS_MAX; a++)
+		for (unsigned int a = 0; a < RF_RULE_ACCESSES; a++)
 			names[a] = rf_access_name(a);
-		close = rf_diag_closest(s->text, names, RF_ACCESS_MAX);
+		close = rf_diag_closest(s->text, names, RF_RULE_ACCESSES);
 		return rf_diag_at(c->diag, s->place, "unknown access \"%.40s\": %s \"%s\"%s", s->text,
 				  close ? "did you mean" : "write names like", close ? close : "file.execute",
 				  close ? "?" : " and \"net.connect\"");

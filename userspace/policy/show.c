@@ -74,7 +74,7 @@ static void put_record(const struct rf_policy *p, FILE *out)
 	if (!p->record)
 		return;
 	fputs(",\n  \"audit\": {\"record\": [", out);
-	for (unsigned int a = 0; a < RF_ACCESS_MAX; a++)
+	for (unsigned int a = 0; a < RF_RULE_ACCESSES; a++)
 		if (p->record & RF_ACCESS_BIT(a)) {
 			fprintf(out, "%s\"%s\"", separator, rf_access_name(a));
 			separator = ", ";
