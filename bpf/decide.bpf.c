@@ -2,17 +2,20 @@
 /* The slow half of a decision: what is denied or recorded, by which rule, enforced or observed. */
 #include "rf.bpf.h"
 
-static __always_inline __u16 lowest(__u64 bits)
+/*
+ * The first of the bits. By way of memory, where the verifier forgets which one: it would look at all that follows
+ * once for each.
+ */
+static __always_inline __u16 lowest(struct rf_request *req, __u64 bits)
 {
-	__u16 access = 0;
-
-	for (__u16 i = 0; i < 64; i++) {
+	req->access = 0;
+	for (__u16 i = 0; i < RF_ACCESS_MAX; i++) {
 		if (bits & (1ULL << i)) {
-			access = i;
+			req->access = i;
 			break;
 		}
 	}
-	return access;
+	return *(volatile __u16 *)&req->access;
 }
 
 /* Does the policy observe? Not when it can't be asked, not for a task whose run is over, and never the host's floor. */
@@ -49,7 +52,7 @@ bool rf_denies_for(struct rf_request *req, __u32 reason)
 		return true;
 	image = rf_image(req->image);
 	req->reason = reason;
-	req->access = lowest(req->wanted);
+	lowest(req, req->wanted);
 	req->rule = RF_RULE_NONE;
 	if (!req->refusal && special >= 0) {
 		req->rule = image->special_rule[special & 1];
@@ -77,8 +80,7 @@ bool rf_denies(struct rf_request *req, __u32 state)
 	if (req->wanted & ~0xffffULL)
 		allow <<= RF_ACCESSES;
 	denied = req->wanted & ~allow;
-	req->access = lowest(denied ? denied : req->wanted & record);
-	req->rule = verdicts->rule[req->access & (RF_ACCESSES - 1)];
+	req->rule = verdicts->rule[lowest(req, denied ? denied : req->wanted & record) & (RF_ACCESSES - 1)];
 	req->reason = req->rule == RF_RULE_NONE ? RF_REASON_NO_RULE : RF_REASON_RULE;
 	if (denied)
 		return deny(req);

@@ -25,7 +25,6 @@ enum { WALK_UP = 0, WALK_ANCHOR, WALK_CACHED, WALK_ROOT, WALK_BOUND };
 struct walk {
 	struct rf_scratch *s;
 	__u64 leaf;
-	__u32 reason;
 };
 
 __u32 rf_rename_seq(void)
@@ -69,7 +68,7 @@ __u32 rf_step_bytes(__u32 image, __u32 state, __u64 address, __u32 len, bool sla
 }
 
 /* The same for names of up to 255 bytes. */
-static __noinline __u32 step_name(__u32 image, __u32 state, __u64 address, __u32 len, bool slash)
+__u32 rf_step_name(__u32 image, __u32 state, __u64 address, __u32 len, bool slash)
 {
 	for (__u32 at = 0; at <= RF_NAME_MAX; at += RF_STEP_BYTES) {
 		if (at >= len && at)
@@ -148,8 +147,8 @@ static long descend(__u32 i, struct walk *w)
 	cache(s, (struct dentry *)s->cursor);
 	s->depth--;
 	d = (struct dentry *)s->chain[s->depth & (RF_DEPTH_MAX - 1)];
-	s->state =
-		step_name(s->image, s->state, (__u64)BPF_CORE_READ(d, d_name.name), BPF_CORE_READ(d, d_name.len), true);
+	s->state = rf_step_name(s->image, s->state, (__u64)BPF_CORE_READ(d, d_name.name), BPF_CORE_READ(d, d_name.len),
+				true);
 	s->cursor = (__u64)d;
 	return !s->state;
 }
@@ -186,33 +185,34 @@ static long attempt(__u32 i, struct walk *w)
 	s->stop = WALK_UP;
 	bpf_loop(RF_DEPTH_MAX + 1, climb, w, 0);
 	if (s->stop == WALK_ANCHOR)
-		s->state = step_name(s->image, rf_image(s->image)->automaton[RF_AUTOMATON_PATH].start, s->mount,
-				     s->mount_len, false);
+		s->state = rf_step_name(s->image, rf_image(s->image)->automaton[RF_AUTOMATON_PATH].start, s->mount,
+					s->mount_len, false);
 	if (s->stop == WALK_ANCHOR || s->stop == WALK_CACHED)
 		bpf_loop(RF_DEPTH_MAX + 1, descend, w, 0);
 	if (s->renames != rf_rename_seq()) {
-		w->reason = RF_REASON_MOVED;
+		s->reason = RF_REASON_MOVED;
 		return 0;
 	}
 	if (s->stop == WALK_ROOT)
-		w->reason = unanchored(s->cursor);
+		s->reason = unanchored(s->cursor);
 	else if (s->stop == WALK_ANCHOR || s->stop == WALK_CACHED)
-		w->reason = s->state ? 0 : RF_REASON_UNREADABLE;
+		s->reason = s->state ? 0 : RF_REASON_UNREADABLE;
 	else
-		w->reason = RF_REASON_TOO_DEEP;
+		s->reason = RF_REASON_TOO_DEEP;
 	return 1;
 }
 
 __u64 rf_walk(__u32 image, __u64 dentry)
 {
-	struct walk w = {.s = rf_scratch(), .leaf = dentry, .reason = RF_REASON_MOVED};
+	struct walk w = {.s = rf_scratch(), .leaf = dentry};
 
 	if (!w.s)
 		return (__u64)RF_REASON_NO_MEMORY << 32;
 	w.s->image = image;
 	w.s->image_id = rf_image(image)->id;
+	w.s->reason = RF_REASON_MOVED;
 	bpf_loop(RF_WALK_TRIES, attempt, &w, 0);
-	return w.reason ? (__u64)w.reason << 32 : w.s->state;
+	return w.s->reason ? (__u64)w.s->reason << 32 : w.s->state;
 }
 
 struct write {

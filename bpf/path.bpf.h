@@ -84,6 +84,7 @@ static __always_inline void rf_dir_remember(__u32 image_id, __u64 inode, __u64 i
  * verified once for a program; slash: also step over the '/' before them.
  */
 __u32 rf_step_bytes(__u32 image, __u32 state, __u64 address, __u32 len, bool slash);
+__u32 rf_step_name(__u32 image, __u32 state, __u64 address, __u32 len, bool slash);
 
 /*
  * State of an object's path in the low half, or a reason in the high half, as rf_walk() says it. The dentry's own

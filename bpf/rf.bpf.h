@@ -41,7 +41,7 @@ struct rf_scratch {
 	__u32 mount_len;
 	__u32 renames; /* rename_lock's sequence number when the attempt began */
 	__u32 passing; /* cache nothing */
-	__u32 pad;
+	__u32 reason; /* why there is no state; 0: there is one */
 	__u64 chain[RF_DEPTH_MAX];
 	/* the event (audit.bpf.c); a name that starts below a bound may run past it before it is clipped */
 	struct rf_event event;
