@@ -30,7 +30,7 @@ check() { # ENUM FILE...
 }
 
 for enumerator in $(of rf_access); do
-	name=$(tr A-Z_ a-z. <<<"${enumerator#RF_}")
+	name=$(sed 's/_/./; s/.*/\L&/' <<<"${enumerator#RF_}")
 	grep -qF "[$enumerator] = \"$name\"" userspace/lib/names.c || { echo "names.c: $enumerator is not $name"; bad=1; }
 done
 check rf_access docs/policy.md docs/man/ringfence.1
