@@ -6,8 +6,9 @@ set -uo pipefail
 usage="usage: suite.sh [-x] [-k \"KERNEL...\"] [-a CMDLINE] [-c CPUS] [-j GUESTS] [TEST...]
 
 Without -a and -c: preempt=full on one CPU and on four for 6.1 and 7, the kernels that differ most, and 2 CPUs with the
-kernel's own preemption for the others, the real work (work.test) only there; with -x everything on every kernel. Without -k: 6.1, 6.12 and 7. Without -j: one
-guest at a time for each CPU of this machine, as each keeps one busy. Tests are the names of tests/vm/suite/*.test. What a
+kernel's own preemption for the others. A test that says \"# once: a kernel\" is left out on one CPU, one that says
+\"# once: a machine\" runs only where the kernel is as it comes; with -x, or named, everything runs everywhere. Without
+-k: 6.1, 6.12 and 7. Without -j: one guest at a time for each CPU of this machine, as each keeps one busy. Tests are the names of tests/vm/suite/*.test. What a
 guest said is in build/vm/KERNEL-CONFIG.log. The last line is \"N passed, N failed\";
 exit 0 only if nothing failed and every test on every guest said its closing line."
 here=$(cd "$(dirname "$0")" && pwd)
@@ -60,9 +61,13 @@ guest() {
 	local config="$2cpu${3:+-${3//[^a-z0-9]/-}}" start=$SECONDS rc=0 passed=0 failed=0 test line
 	local log=$build/vm/$1-$config.log tests=("${tests[@]}")
 
-	# Real work takes minutes in an emulator and asks nothing of the scheduler: once, where the kernel is as it comes.
+	# What asks nothing of the scheduler, and takes minutes in an emulator, need not run under each.
 	if [[ $3 && ! $every && ! $named ]]; then
-		mapfile -t tests < <(printf '%s\n' "${tests[@]}" | grep -vx work)
+		mapfile -t tests < <(for test in "${tests[@]}"; do
+			grep -qx '# once: a machine' "$here/suite/$test.test" && continue
+			(($2 == 1)) && grep -qx '# once: a kernel' "$here/suite/$test.test" && continue
+			echo "$test"
+		done)
 	fi
 
 	rm -f "$log.count"
