@@ -55,6 +55,18 @@ __hidden struct rf_scratch *rf_scratch(void)
 	return scratch;
 }
 
+/* What the task was started with: its to use, whatever file that is. A table of descriptors has 64 at least. */
+static __always_inline void remember_stdio(struct rf_task *tag, struct task_struct *task)
+{
+	struct file **fds = BPF_CORE_READ(task, files, fdt, fd), *file;
+
+	for (int i = 0; i < 3; i++) {
+		file = NULL;
+		bpf_probe_read_kernel(&file, sizeof(file), &fds[i]);
+		tag->stdio[i] = file ? (__u64)BPF_CORE_READ(file, f_inode) : 0;
+	}
+}
+
 /*
  * The slow half of rf_actor(): no tag was found. Returns a tag with a run, or NULL: with *refusal when the question
  * can't be answered, without when the task is in no run.
@@ -74,6 +86,7 @@ __hidden struct rf_task *rf_tag(struct task_struct *task, __u64 cgroup, __u32 *r
 	}
 	if (!tag->id && home) {
 		tag->slot = home->slot;
+		remember_stdio(tag, task);
 		rf_compiler_barrier();
 		tag->id = home->id;
 	}
@@ -117,6 +130,9 @@ int BPF_PROG(rf_task_alloc, struct task_struct *child, unsigned long clone_flags
 		return -EAGAIN;
 	}
 	copy->slot = tag->slot;
+	copy->stdio[0] = tag->stdio[0];
+	copy->stdio[1] = tag->stdio[1];
+	copy->stdio[2] = tag->stdio[2];
 	copy->id = tag->id;
 	return 0;
 }

@@ -17,7 +17,7 @@ SAME(sizeof(struct rf_automaton_header), 16);
 SAME(sizeof(struct rf_verdicts), 40);
 SAME(sizeof(struct rf_image), 104);
 SAME(sizeof(struct rf_run), 64);
-SAME(sizeof(struct rf_task), 32);
+SAME(sizeof(struct rf_task), 56);
 SAME(sizeof(struct rf_cgroup), 16);
 SAME(sizeof(struct rf_anchor), 288);
 SAME(sizeof(struct rf_cpu), 192);

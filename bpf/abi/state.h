@@ -7,7 +7,7 @@
 #include "types.h"
 
 /* Changes with every change of layout under abi/: an enforcer only adopts pins of its own number. */
-#define RF_ABI_VERSION 1
+#define RF_ABI_VERSION 2
 
 enum rf_run_state {
 	RF_RUN_FREE = 0,
@@ -15,6 +15,9 @@ enum rf_run_state {
 	RF_RUN_ENDED = 2, /* its tasks should be gone: deny whatever one of them still tries */
 	RF_RUN_RELEASED = 3, /* untagged by the operator: its tasks are let go */
 };
+
+/* In rf_run.flags: its tasks may hold descriptors from before they were tagged, see carried.bpf.c. */
+#define RF_RUN_CARRIES 0x1
 
 /*
  * One slot of rf_runs. The enforcer writes, the kernel reads. A task carries (slot, id); another id in the slot means
@@ -27,7 +30,9 @@ struct rf_run {
 	__u64 denied; /* counted by the kernel */
 	__u64 observed;
 	__u64 events; /* emitted: sequence numbers taken for this run */
-	__u64 pad[3];
+	__u32 flags; /* RF_RUN_* */
+	__u32 pad0;
+	__u64 pad[2];
 };
 
 /* Task storage: the sticky tag. id 0: a task that is known to be in no run. */
@@ -35,6 +40,7 @@ struct rf_task {
 	__u64 id;
 	__u64 address; /* see rf_address() */
 	__u64 overlay; /* struct cred * of a creation that an overlay of the view is about to do for this task */
+	__u64 stdio[3]; /* inodes of the descriptors 0 to 2 when it was tagged, or an ancestor of its was */
 	__u32 slot;
 	__u32 pad;
 };

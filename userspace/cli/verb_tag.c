@@ -39,9 +39,8 @@ static const struct rf_option_row rows[] = {
 static const struct rf_command tag_command = {
 	.name = "ringfence tag",
 	.usage = "[OPTIONS] --policy NAME CGROUP | --pid PID",
-	.about = "Fences a cgroup, what runs in it and what will. CGROUP is a path below the cgroup root. Descriptors "
-		 "that\n"
-		 "the processes have open stay open.",
+	.about = "Fences a cgroup, what runs in it and what will. CGROUP is a path below the cgroup root. Of what the\n"
+		 "processes have open already, all but 0 to 2 is decided at each use, as if it were opened.",
 	.rows = rows,
 	.n = COUNT(rows),
 	.examples = "  ringfence tag --policy coding-agent --workspace /srv/agent system.slice/agent.service\n"

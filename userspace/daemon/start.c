@@ -161,7 +161,8 @@ static int new_cgroup(struct manager *m, struct run *run, struct failure *failur
 static int bring_up(struct manager *m, struct run *run, struct failure *failure)
 {
 	struct stat st;
-	int err = rf_enforcer_start_run(m->enforcer, run->images->base, &run->slot, &run->id);
+	int err = rf_enforcer_start_run(m->enforcer, run->images->base, run->ours ? 0 : RF_RUN_CARRIES, &run->slot,
+					&run->id);
 
 	if (err)
 		return fail(failure, err, "kernel", "%s", rf_enforcer_why(m->enforcer));

@@ -41,8 +41,11 @@ int rf_enforcer_put_image(struct rf_enforcer *e, const union rf_cell *cells, siz
 			  uint32_t *ret_id);
 int rf_enforcer_drop_image(struct rf_enforcer *e, uint32_t base);
 
-/* A new live run under an image that was put. -ENOSPC: RF_RUNS_MAX runs are live. */
-int rf_enforcer_start_run(struct rf_enforcer *e, uint32_t base, uint32_t *ret_slot, uint64_t *ret_id);
+/*
+ * A new live run under an image that was put. flags: RF_RUN_CARRIES if tasks that exist already will be in it. -ENOSPC:
+ * RF_RUNS_MAX runs are live.
+ */
+int rf_enforcer_start_run(struct rf_enforcer *e, uint32_t base, uint32_t flags, uint32_t *ret_slot, uint64_t *ret_id);
 /* One atomic store: every later decision is made by the new image. The old one is the caller's to drop. */
 void rf_enforcer_replace_image(struct rf_enforcer *e, uint32_t slot, uint32_t base);
 /*

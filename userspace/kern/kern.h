@@ -20,6 +20,8 @@ enum rf_pinned_map {
 	RF_MAPS
 };
 
+#define RF_CARRIED_PROGRAMS 2
+
 struct rf_placed_image {
 	uint32_t base, cells, users;
 };
@@ -28,6 +30,8 @@ struct rf_enforcer {
 	rf_shared *shared; /* mapped from the kernel's map */
 	int maps[RF_MAPS]; /* descriptors of the pinned maps */
 	int set_anchors, sweep_tasks; /* descriptors of the iterator programs */
+	int carried
+		[RF_CARRIED_PROGRAMS]; /* descriptors of the programs of carried.bpf.c, attached while a run needs them */
 	int sync_map; /* an array of maps of our own: updating it waits for running programs */
 	int sync_inner;
 	struct rf_ring_reader *reader;
@@ -46,6 +50,9 @@ struct ringfence_bpf *rf_skeleton_open(void);
 
 /* Runs an iterator program to its end. tid: only that task's files, or 0 for all. */
 int rf_run_iterator(int prog_fd, uint32_t tid);
+
+/* Attaches and pins the programs of carried.bpf.c, or takes them away, as the runs need it. */
+int rf_attach_carried(struct rf_enforcer *e);
 
 /* Waits until no BPF program that ran when this was called still runs. */
 int rf_synchronize(struct rf_enforcer *e);

@@ -83,9 +83,14 @@ static void pin_path(char *path, size_t size, const char *kind, const char *name
 	snprintf(path, size, RF_PIN_DIR "/%s%s", kind, name);
 }
 
-/* A program's autoload does not say whether it can be attached: iterators are run on request instead. */
-static bool is_iterator(const struct bpf_program *prog)
+static const char *const carried_programs[RF_CARRIED_PROGRAMS] = {"rf_carried_permission", "rf_carried_mmap"};
+
+/* Iterators, and what is attached only while a run needs it. */
+static bool is_on_request(const struct bpf_program *prog)
 {
+	for (int i = 0; i < RF_CARRIED_PROGRAMS; i++)
+		if (!strcmp(bpf_program__name(prog), carried_programs[i]))
+			return true;
 	return bpf_program__expected_attach_type(prog) == BPF_TRACE_ITER;
 }
 
@@ -101,7 +106,7 @@ static int pin_programs(struct rf_enforcer *e, struct ringfence_bpf *skel)
 
 		if (!bpf_program__autoload(prog))
 			continue;
-		if (is_iterator(prog)) {
+		if (is_on_request(prog)) {
 			pin_path(path, sizeof(path), "prog_", bpf_program__name(prog));
 			err = bpf_program__pin(prog, path);
 		} else {
@@ -203,6 +208,12 @@ static int open_pinned(struct rf_enforcer *e)
 	e->sweep_tasks = bpf_obj_get(RF_PIN_DIR "/prog_rf_sweep_tasks");
 	if (e->set_anchors < 0 || e->sweep_tasks < 0)
 		return -errno;
+	for (int i = 0; i < RF_CARRIED_PROGRAMS; i++) {
+		pin_path(path, sizeof(path), "prog_", carried_programs[i]);
+		e->carried[i] = bpf_obj_get(path);
+		if (e->carried[i] < 0)
+			return -errno;
+	}
 	e->shared = mmap(NULL, sizeof(*e->shared), PROT_READ | PROT_WRITE, MAP_SHARED, e->maps[RF_MAP_SHARED], 0);
 	if (e->shared == MAP_FAILED) {
 		e->shared = NULL;
@@ -223,6 +234,40 @@ static void close_pinned(struct rf_enforcer *e)
 	closep(&e->set_anchors);
 	closep(&e->sweep_tasks);
 	e->set_anchors = e->sweep_tasks = -1;
+	for (int i = 0; i < RF_CARRIED_PROGRAMS; i++) {
+		closep(&e->carried[i]);
+		e->carried[i] = -1;
+	}
+}
+
+static bool has_carriers(const struct rf_enforcer *e)
+{
+	for (size_t i = 0; i < RF_RUNS_MAX; i++)
+		if (e->shared->rf_runs[i].flags & RF_RUN_CARRIES)
+			return true;
+	return false;
+}
+
+int rf_attach_carried(struct rf_enforcer *e)
+{
+	bool wanted = has_carriers(e);
+	char path[256];
+
+	for (int i = 0; i < RF_CARRIED_PROGRAMS; i++) {
+		__cleanup(closep) int link = -1;
+
+		pin_path(path, sizeof(path), "link_", carried_programs[i]);
+		if (!wanted) {
+			unlink(path);
+			continue;
+		}
+		if (!access(path, F_OK))
+			continue;
+		link = bpf_raw_tracepoint_open(NULL, e->carried[i]);
+		if (link < 0 || bpf_obj_pin(link, path))
+			return rf_because(e, -errno, "cannot attach %s: %s", carried_programs[i], strerror(errno));
+	}
+	return 0;
 }
 
 static bool has_live_runs(const struct rf_enforcer *e)
@@ -307,6 +352,8 @@ int rf_enforcer_open(struct rf_enforcer **ret, bool *ret_adopted)
 		return -ENOMEM;
 	for (int i = 0; i < RF_MAPS; i++)
 		e->maps[i] = -1;
+	for (int i = 0; i < RF_CARRIED_PROGRAMS; i++)
+		e->carried[i] = -1;
 	e->set_anchors = e->sweep_tasks = e->sync_map = e->sync_inner = -1;
 	if (geteuid())
 		return rf_because(e, -EPERM, "only root can load the enforcer");

@@ -15,9 +15,10 @@
 /* Depth of cgroups below a tagged one that are tagged with it; the kernel's own limit is higher and never met. */
 #define CGROUP_DEPTH_MAX 64
 
-int rf_enforcer_start_run(struct rf_enforcer *e, uint32_t base, uint32_t *ret_slot, uint64_t *ret_id)
+int rf_enforcer_start_run(struct rf_enforcer *e, uint32_t base, uint32_t flags, uint32_t *ret_slot, uint64_t *ret_id)
 {
 	uint64_t id = ++e->shared->rf_host.run_ids;
+	int err;
 
 	for (uint32_t i = 0; i < RF_RUNS_MAX; i++) {
 		/*
@@ -31,6 +32,12 @@ int rf_enforcer_start_run(struct rf_enforcer *e, uint32_t base, uint32_t *ret_sl
 			continue;
 		run->denied = run->observed = run->events = 0;
 		run->image = base;
+		run->flags = flags;
+		err = rf_attach_carried(e);
+		if (err) {
+			run->flags = 0;
+			return err;
+		}
 		__atomic_store_n(&run->id, id, __ATOMIC_RELEASE);
 		__atomic_store_n(&run->state, RF_RUN_LIVE, __ATOMIC_RELEASE);
 		*ret_slot = slot;
@@ -153,7 +160,9 @@ void rf_enforcer_free_run(struct rf_enforcer *e, uint32_t slot)
 	/* The id goes first: from then on a task of that run is one whose run is over. */
 	__atomic_store_n(&run->id, 0, __ATOMIC_RELEASE);
 	run->image = 0;
+	run->flags = 0;
 	__atomic_store_n(&run->state, RF_RUN_FREE, __ATOMIC_RELEASE);
+	rf_attach_carried(e);
 }
 
 int rf_enforcer_run(const struct rf_enforcer *e, uint32_t slot, struct rf_run *ret)

@@ -69,6 +69,7 @@ static const char *const hook_names[] = {
 	[RF_HOOK_INODE_FILE_SETATTR] = "inode_file_setattr",
 	[RF_HOOK_PATH_NOTIFY] = "path_notify",
 	[RF_HOOK_URING_OVERRIDE_CREDS] = "uring_override_creds",
+	[RF_HOOK_FILE_PERMISSION] = "file_permission",
 };
 _Static_assert(COUNT(hook_names) == RF_HOOK_MAX, "a hook has no name");
 
