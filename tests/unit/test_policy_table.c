@@ -82,6 +82,24 @@ static void ci_build(void **state)
 	check_policy("ci-build");
 }
 
+static void workspace(void **state)
+{
+	(void)state;
+	check_policy("workspace");
+}
+
+static void protect_project(void **state)
+{
+	(void)state;
+	check_policy("protect-project");
+}
+
+static void sealed_repositories(void **state)
+{
+	(void)state;
+	check_policy("sealed-repositories");
+}
+
 static const char policy[] = "{\"ringfence\": 1, \"name\": \"x\", \"files\": ["
 			     "{\"id\": \"w\", \"allow\": [\"read\"], \"paths\": [\"${workspace}/**\"]}]}";
 
@@ -180,8 +198,11 @@ static void malformed_tables(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(linux_base), cmocka_unit_test(coding_agent),  cmocka_unit_test(read_only_review),
-		cmocka_unit_test(ci_build),   cmocka_unit_test(rows_can_fail), cmocka_unit_test(malformed_tables),
+		cmocka_unit_test(linux_base),	       cmocka_unit_test(coding_agent),
+		cmocka_unit_test(read_only_review),    cmocka_unit_test(ci_build),
+		cmocka_unit_test(workspace),	       cmocka_unit_test(protect_project),
+		cmocka_unit_test(sealed_repositories), cmocka_unit_test(rows_can_fail),
+		cmocka_unit_test(malformed_tables),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
