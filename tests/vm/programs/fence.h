@@ -198,7 +198,8 @@ static inline void fence_tag(struct fence *f, const char *name, uint32_t base)
 	f->fd = open(f->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (f->fd < 0)
 		fence_die(f->path);
-	if (rf_enforcer_start_run(f->e, base, 0, &f->slot, &f->run) || rf_enforcer_tag(f->e, f->slot, f->fd, &f->cgroup)) {
+	if (rf_enforcer_start_run(f->e, base, 0, &f->slot, &f->run) ||
+	    rf_enforcer_tag(f->e, f->slot, f->fd, &f->cgroup)) {
 		fprintf(stderr, "tag: %s\n", rf_enforcer_why(f->e));
 		_exit(1);
 	}
