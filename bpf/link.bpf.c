@@ -10,19 +10,53 @@
  */
 #include "decide.bpf.h"
 
-/* Is everything that state `to` allows also allowed by `from`? */
-static __always_inline bool widens(__u32 image, __u32 from, __u32 to, bool directory)
-{
-	const struct rf_verdicts *old, *new;
+#include "abi/inclusion.h"
 
-	if (from == to)
-		return false;
-	/* Of a directory the whole subtree counts. Equal states say equal futures; anything else is refused. */
-	if (directory)
-		return true;
-	old = rf_state_verdicts(rf_cells, RF_CELLS_MASK, image, from);
-	new = rf_state_verdicts(rf_cells, RF_CELLS_MASK, image, to);
-	return new->allow & ~old->allow;
+/*
+ * Room for walks, shared by all tasks of the host, each taken by one at a time: task storage on 7.x has no piece above
+ * 8 KiB (kmalloc_nolock), and what belongs to a CPU is no task's own. None free: refused.
+ */
+#define RF_WALKS 16
+static struct {
+	__u32 taken, pad;
+	struct rf_inclusion w;
+} walks[RF_WALKS] = {};
+
+static long inclusion_step(__u32 i, struct rf_inclusion **w)
+{
+	return !rf_inclusion_step(rf_cells, RF_CELLS_MASK, *w);
+}
+
+/* Why nothing below a directory may move from one state to another, or 0. Global: verified once. */
+__u32 rf_widens_below(__u32 image, __u32 from, __u32 to)
+{
+	__u32 first = bpf_get_smp_processor_id(), slot = 0, answer;
+	struct rf_inclusion *w = NULL;
+
+	for (__u32 i = 0; i < RF_WALKS && !w; i++) {
+		slot = (first + i) & (RF_WALKS - 1);
+		if (!__sync_val_compare_and_swap(&walks[slot].taken, 0, 1))
+			w = &walks[slot].w;
+	}
+	if (!w)
+		return RF_REASON_NO_MEMORY;
+	rf_inclusion_start(rf_cells, RF_CELLS_MASK, w, image, from, to);
+	bpf_loop(RF_INCLUSION_STEPS, inclusion_step, &w, 0);
+	answer = w->answer;
+	__sync_val_compare_and_swap(&walks[slot].taken, 1, 0);
+	if (answer == RF_INCLUSION_HOLDS)
+		return 0;
+	return answer == RF_INCLUSION_WIDENS ? RF_REASON_WIDENING : RF_REASON_TOO_COMPLEX;
+}
+
+/* Why an object may not move from state `from` to `to`, or 0. */
+static __always_inline __u32 widens(__u32 image, __u32 from, __u32 to, bool directory)
+{
+	if (rf_alike(rf_cells, RF_CELLS_MASK, image, from, to))
+		return 0;
+	if (rf_gained(rf_cells, RF_CELLS_MASK, image, from, to))
+		return RF_REASON_WIDENING;
+	return directory ? rf_widens_below(image, from, to) : 0;
 }
 
 /* wanted_old: what the old name must allow besides. */
@@ -31,6 +65,7 @@ static __always_inline int second_name(struct rf_request *req, __u64 wanted_old,
 	struct rf_task *tag = req->prior ? NULL : rf_actor(req);
 	struct inode *inode = old->d_inode;
 	__u64 from, to;
+	__u32 reason;
 
 	if (!tag)
 		return req->prior;
@@ -46,11 +81,12 @@ static __always_inline int second_name(struct rf_request *req, __u64 wanted_old,
 	to = (__u32)from ? rf_object_state(tag, req->image, new) : from;
 	if (!(__u32)to)
 		return rf_denies_for(req, to >> 32) ? -EACCES : 0;
-	if (!widens(req->image, from, to, !inode || (inode->i_mode & RF_S_IFMT) == RF_S_IFDIR))
+	reason = widens(req->image, from, to, !inode || (inode->i_mode & RF_S_IFMT) == RF_S_IFDIR);
+	if (!reason)
 		return 0;
 	req->wanted = RF_ACCESS_BIT(RF_FILE_CREATE);
 	req->object = rf_address(tag, new);
-	return rf_denies_for(req, RF_REASON_WIDENING) ? -EXDEV : 0;
+	return rf_denies_for(req, reason) ? -EXDEV : 0;
 }
 
 SEC("lsm/inode_link")

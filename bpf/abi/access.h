@@ -61,7 +61,8 @@ enum rf_reason {
 	RF_REASON_UNREADABLE = 11, /* kernel memory could not be read */
 	RF_REASON_WIDENING = 12, /* rename or link whose new name would allow more */
 	RF_REASON_OPERATION = 13, /* an operation that goes round the names: no rule can allow it */
-	RF_REASON_MAX = 14,
+	RF_REASON_TOO_COMPLEX = 14, /* rename of a directory whose two places differ in more than RF_PAIRS_MAX ways */
+	RF_REASON_MAX = 15,
 };
 
 /* Objects that have no name for an automaton: one bit and one rule number each in the image header. */

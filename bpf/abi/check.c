@@ -7,15 +7,17 @@
 #endif
 #include "event.h"
 #include "image.h"
+#include "inclusion.h"
 #include "match.h"
 #include "state.h"
 
 #define SAME(expr, value) _Static_assert((expr) == (value), #expr " changed: raise RF_ABI_VERSION")
 
 SAME(sizeof(union rf_cell), 8);
-SAME(sizeof(struct rf_automaton_header), 16);
+SAME(sizeof(struct rf_automaton_header), 20);
 SAME(sizeof(struct rf_verdicts), 40);
-SAME(sizeof(struct rf_image), 104);
+SAME(sizeof(struct rf_image), 112);
+SAME(sizeof(struct rf_pair), 8);
 SAME(sizeof(struct rf_run), 64);
 SAME(sizeof(struct rf_task), 56);
 SAME(sizeof(struct rf_cgroup), 16);

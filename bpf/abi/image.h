@@ -25,7 +25,8 @@ union rf_cell {
  * One state is two cells; its number is the index of the first.
  *   cells[s]   lo: the state that every class without a transition of its own leads to
  *              hi: base of its transitions: class c is at cells[base + c]
- *   cells[s+1] lo: verdict record (struct rf_verdicts)   hi: 0
+ *   cells[s+1] lo: verdict record (struct rf_verdicts)
+ *              hi: a number: states that share it allow the same whatever follows, if by other rules
  * A transition cell is {lo: the state it belongs to, hi: the next state}; another owner means "take the default".
  * base + 255 always lies inside the image.
  */
@@ -34,6 +35,7 @@ struct rf_automaton_header {
 	__u32 start; /* first state */
 	__u32 states; /* how many, for people */
 	__u32 dead; /* the state from which nothing can match any more, or 0 */
+	__u32 n_classes; /* classes are 0..n_classes - 1; of paths, the one of '/' holds no other byte (inclusion.h) */
 };
 
 /* What a state says of each access of its automaton. */

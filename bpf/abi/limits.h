@@ -30,6 +30,10 @@
 #define RF_ANCHORS_MAX 4096
 #define RF_ANCHOR_PATH_MAX 255
 
+/* Pairs of states that one rename of a directory may compare: some milliseconds at the worst. Six patterns with two
+ * double stars each take 1,300. */
+#define RF_PAIRS_MAX 4096
+
 /* Tagged cgroups with all their descendants. */
 #define RF_CGROUPS_MAX 65536
 /* Slots of the filter that lets untagged tasks go: one counter per (cgroup id modulo this). */

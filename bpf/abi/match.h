@@ -17,15 +17,21 @@ static inline __attribute__((always_inline)) __u8 rf_class(const union rf_cell *
 	return bytes[((image + classes) * 8 + byte) & (mask * 8 + 7)];
 }
 
-/* State after one byte. image: index of the image's first cell; classes: of struct rf_automaton_header. */
-static inline __attribute__((always_inline)) __u32 rf_step(const union rf_cell *cells, __u32 mask, __u32 image,
-							   __u32 classes, __u32 state, __u8 byte)
+/* State after one byte of a class. image: index of the image's first cell. */
+static inline __attribute__((always_inline)) __u32 rf_step_class(const union rf_cell *cells, __u32 mask, __u32 image,
+								 __u32 state, __u8 class)
 {
-	__u8 class = rf_class(cells, mask, image, classes, byte);
 	const union rf_cell *node = &cells[(image + state) & mask];
 	const union rf_cell *edge = &cells[(image + node->hi + class) & mask];
 
 	return edge->lo == state ? edge->hi : node->lo;
+}
+
+/* State after one byte. classes: of struct rf_automaton_header. */
+static inline __attribute__((always_inline)) __u32 rf_step(const union rf_cell *cells, __u32 mask, __u32 image,
+							   __u32 classes, __u32 state, __u8 byte)
+{
+	return rf_step_class(cells, mask, image, state, rf_class(cells, mask, image, classes, byte));
 }
 
 /* The verdict record of a state: {allow mask, rule numbers}. It may begin at the last masked cell: see RF_CELLS_PAD. */

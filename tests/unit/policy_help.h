@@ -2,6 +2,7 @@
 /* Policies, hosts and questions for the tests of the policy compiler. Include behind <cmocka.h>. */
 #pragma once
 
+#include "lib/names.h"
 #include "policy/policy.h"
 #include "policy_files.h"
 
@@ -102,4 +103,30 @@ static inline void says(const struct rf_policy *p, const char *access, const cha
 		 e.rule ? ":" : "none", e.rule ? e.rule->id : "");
 	if (strcmp(answer, expected))
 		fail_msg("%s %s: %s instead of %s", access, object, answer, expected);
+}
+
+/* expected: "allow", "deny layer:id", "deny none", or "widening ACCESS BELOW DENYING ALLOWING" with rules by layer:id */
+static inline void says_second(const struct rf_policy *p, const char *access, const char *old, const char *new,
+			       const char *expected)
+{
+	const struct rf_rule none = {.layer = "", .id = "none"}, *denies, *allows;
+	struct rf_second_explanation e;
+	struct rf_diag diag = {};
+	char answer[2000];
+
+	if (rf_policy_explain_second(p, access, old, new, &e, &diag)) {
+		rf_diag_print(&diag, stderr);
+		fail();
+	}
+	denies = e.rule ? e.rule : &none;
+	allows = e.allows ? e.allows : &none;
+	if (e.allow)
+		snprintf(answer, sizeof(answer), "allow");
+	else if (e.reason == RF_REASON_WIDENING)
+		snprintf(answer, sizeof(answer), "widening %s %s %s:%s %s:%s", rf_access_name(e.access), e.name.below,
+			 denies->layer, denies->id, allows->layer, allows->id);
+	else
+		snprintf(answer, sizeof(answer), "deny %s %s:%s", rf_access_name(e.access), denies->layer, denies->id);
+	if (strcmp(answer, expected))
+		fail_msg("%s %s %s: %s instead of %s", access, old, new, answer, expected);
 }

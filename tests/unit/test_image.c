@@ -76,8 +76,16 @@ static void test_header(void **state)
 	assert_int_equal(image->header->record, 5);
 	assert_int_equal(image->header->rules, 4);
 	assert_memory_equal(image->header->digest, "\1\2\3", 4);
-	for (int k = 0; k < RF_AUTOMATON_MAX; k++)
-		assert_true(image->header->automaton[k].dead > image->header->automaton[k].start);
+	for (int k = 0; k < RF_AUTOMATON_MAX; k++) {
+		const struct rf_automaton_header *a = &image->header->automaton[k];
+		const uint8_t *class_of = (const uint8_t *)&image->cells[a->classes];
+		uint8_t last = 0;
+
+		assert_true(a->dead > a->start);
+		for (unsigned int byte = 0; byte < 256; byte++)
+			last = class_of[byte] > last ? class_of[byte] : last;
+		assert_int_equal(a->n_classes, last + 1);
+	}
 }
 
 /* Both automata share one record of "nothing matched", and no two records are equal. */
@@ -168,6 +176,14 @@ static void test_check_header(void **state)
 	REFUSED(path->classes = 0);
 	REFUSED(path->classes = (uint32_t)image->n - 31);
 	REFUSED(path->classes = UINT32_MAX);
+	REFUSED(path->n_classes = 0);
+	REFUSED(path->n_classes--);
+	REFUSED(path->n_classes = 257);
+	REFUSED(copy.header->automaton[1].n_classes--);
+	/* Another byte of the class of '/', or '/' in another's. */
+	REFUSED(((uint8_t *)&copy.cells[path->classes])['x'] = ((uint8_t *)&copy.cells[path->classes])['/']);
+	REFUSED(((uint8_t *)&copy.cells[path->classes])['/'] = ((uint8_t *)&copy.cells[path->classes])['x']);
+	REFUSED(((uint8_t *)&copy.cells[path->classes])[255] = 255);
 	REFUSED(path->start++);
 	REFUSED(path->start = 0);
 	REFUSED(path->start = UINT32_MAX - 1);
@@ -186,7 +202,6 @@ static void test_check_header(void **state)
 	REFUSED(copy.cells[start].hi = UINT32_MAX);
 	REFUSED(copy.cells[start + 1].lo = (uint32_t)image->n - 4);
 	REFUSED(copy.cells[start + 1].lo = UINT32_MAX);
-	REFUSED(copy.cells[start + 1].hi = 1);
 	REFUSED(copy.cells[path->dead].lo = start);
 	REFUSED(copy.cells[path->dead + 1].lo = copy.cells[path->dead + 1].lo + 5);
 	/* Every shorter piece, and none at all; exact allocations, so that a read behind the end is seen. */

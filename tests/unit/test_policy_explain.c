@@ -197,6 +197,8 @@ static void objects_are_checked(void **state)
 	} cases[] = {
 		{"file.raed", "/a", "access: unknown access \"file.raed\": did you mean \"file.read\"?\n"},
 		{"everything", "/a", "access: unknown access \"everything\": write names like \"file.read\"\n"},
+		{"file.renam", "/a", "access: unknown access \"file.renam\": did you mean \"file.rename\"?\n"},
+		{"file.rename", "/a", "access: file.rename takes two names, the old and the new one\n"},
 		{"file.read", "a", "object: \"a\" is no absolute path: write it from \"/\"\n"},
 		{"file.read", "", "object: \"\" is no absolute path: write it from \"/\"\n"},
 		{"file.read", "/a/../b", "object: \"/a/../b\": write the path without \"..\"\n"},
@@ -240,6 +242,48 @@ static void objects_are_checked(void **state)
 	}
 }
 
+static void second_names(void **state)
+{
+	static const char *const links[] = {"/w/dir", "/w/real", NULL};
+	struct host host = {.links = links};
+	__cleanup(rf_policy_free) struct rf_policy *p = compile_args((struct rf_policy_args){
+		.text = FILES("{\"id\": \"w\", \"allow\": [\"*\"], \"paths\": [\"${workspace}/**\"]},"
+			      "{\"id\": \"hooks\", \"deny\": [\"execute\"], \"paths\": [\"**/.git/hooks/**\"]},"
+			      "{\"id\": \"keep\", \"deny\": [\"delete\"], \"paths\": [\"/w/keep\"]},"
+			      "{\"id\": \"shut\", \"deny\": [\"create\", \"read\"], \"paths\": [\"/w/shut/**\"]}"),
+		.resolve = resolve,
+		.ctx = &host});
+	struct rf_second_explanation e;
+	struct rf_diag diag = {};
+
+	(void)state;
+	says_second(p, "file.rename", "/w/a", "/w/b", "allow");
+	says_second(p, "file.rename", "/w/a/", "/w/b", "allow");
+	says_second(p, "file.rename", "/w/.git/", "/w/b", "widening file.execute /hooks x:hooks x:w");
+	says_second(p, "file.rename", "/w/.git", "/w/b", "allow");
+	says_second(p, "file.rename", "/w/b/", "/w/.git", "allow");
+	says_second(p, "file.link", "/w/.git/hooks/x", "/w/x", "widening file.execute  x:hooks x:w");
+	/* in the kernel's order: the new name, the old one, what would be gained */
+	says_second(p, "file.rename", "/w/keep", "/w/shut/x", "deny file.create x:shut");
+	says_second(p, "file.rename", "/w/keep", "/w/x", "deny file.delete x:keep");
+	/* in the order of accesses; deleting is not asked for a link, and yet would be gained */
+	says_second(p, "file.link", "/w/keep", "/w/x", "widening file.delete  x:keep x:w");
+	says_second(p, "file.rename", "/w/shut/a", "/w/a", "widening file.read  x:shut x:w");
+	says_second(p, "file.rename", "/w/a", "/e", "deny file.create :none");
+	says_second(p, "file.rename", "/e/", "/w/a", "deny file.delete :none");
+	says_second(p, "file.link", "/e", "/w/a", "widening file.read  :none x:w");
+	/* links on the way are followed, the last name stays */
+	assert_int_equal(rf_policy_explain_second(p, "file.rename", "/w/dir/x//", "/w/dir", &e, &diag), 0);
+	assert_string_equal(e.object, "/w/real/x");
+	assert_string_equal(e.to, "/w/dir");
+	assert_true(e.allow && e.directory);
+
+	assert_int_equal(rf_policy_explain_second(p, "file.read", "/w/a", "/w/b", &e, &diag), -EINVAL);
+	assert_string_equal(diag.text, "\"file.read\" takes one object: only file.rename and file.link take two");
+	assert_int_equal(rf_policy_explain_second(p, "file.link", "/w/a", "b", &e, &diag), -EINVAL);
+	assert_string_equal(diag.text, "\"b\" is no absolute path: write it from \"/\"");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -250,6 +294,7 @@ int main(void)
 		cmocka_unit_test(addresses_and_ports),
 		cmocka_unit_test(specials),
 		cmocka_unit_test(objects_are_checked),
+		cmocka_unit_test(second_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

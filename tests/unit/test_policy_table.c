@@ -142,6 +142,40 @@ static void rows_can_fail(void **state)
 	assert_null(rf_policy_table_row(table, 6));
 }
 
+static void second_names(void **state)
+{
+	static const char text[] =
+		"{\"variables\": {\"workspace\": \"/w\"}, \"rows\": [\n"
+		"{\"access\": \"file.link\", \"object\": \"/x\", \"to\": \"${workspace}/a\", \"expect\": \"deny\", "
+		"\"rule\": \"none\"},\n"
+		"{\"access\": \"file.link\", \"object\": \"/w/.git/\", \"to\": \"/l/x\", \"expect\": \"deny\", "
+		"\"rule\": \"widening\"},\n"
+		"{\"access\": \"file.link\", \"object\": \"/w/.git\", \"to\": \"/l/x\", \"expect\": \"allow\", "
+		"\"rule\": \"x:l\"},\n"
+		"{\"access\": \"file.link\", \"object\": \"/w/.git\", \"to\": \"/l/x\", \"expect\": \"deny\"},\n"
+		"{\"access\": \"file.link\", \"object\": \"/w/.git/\", \"to\": \"/l/x\", \"expect\": \"deny\", "
+		"\"rule\": \"none\"}]}";
+	static const char linking[] = "{\"ringfence\": 1, \"name\": \"x\", \"files\": ["
+				      "{\"allow\": [\"create\", \"read\"], \"paths\": [\"/l/**\"], \"id\": \"l\"},"
+				      "{\"allow\": [\"create\", \"read\"], \"paths\": [\"/w/.git/**\"]},"
+				      "{\"deny\": [\"read\"], \"paths\": [\"/w/.git/hooks\"]}]}";
+	static const bool passed[] = {true, true, true, false, false};
+	const struct rf_policy_args args = {.name = "x.json", .text = linking, .len = strlen(linking), .now = NOW};
+	__cleanup(rf_policy_table_free) struct rf_table *table = NULL;
+	struct rf_diag diag = {};
+
+	(void)state;
+	assert_int_equal(rf_policy_table_run(&args, "t.json", text, strlen(text), &table, &diag), 0);
+	assert_int_equal(rf_policy_table_rows(table), 5);
+	for (size_t i = 0; i < 5; i++)
+		assert_int_equal(rf_policy_table_row(table, i)->passed, passed[i]);
+	assert_string_equal(rf_policy_table_row(table, 0)->to, "/w/a");
+	assert_string_equal(rf_policy_table_row(table, 0)->rule, "none");
+	assert_string_equal(rf_policy_table_row(table, 1)->rule, "widening");
+	assert_string_equal(rf_policy_table_row(table, 4)->rule, "widening");
+	assert_null(rf_policy_table_row(table, 5));
+}
+
 #define ROW "{\"access\": \"file.read\", \"object\": \"/a\", \"expect\": \"deny\"}"
 
 static void malformed_tables(void **state)
@@ -162,6 +196,10 @@ static void malformed_tables(void **state)
 		 "t.json:1:11: a row needs \"access\", \"object\" and \"expect\": add \"object\"\n"},
 		{"{\"rows\": [{\"access\": \"file.read\", \"object\": \"/a\", \"expect\": \"ok\"}]}",
 		 "t.json:1:61: \"expect\" is \"ok\": write \"allow\" or \"deny\"\n"},
+		{"{\"rows\": [{\"access\": \"file.rename\", \"object\": \"/a\", \"expect\": \"deny\"}]}",
+		 "t.json:1:11: file.rename needs \"to\", the new name\n"},
+		{"{\"rows\": [{\"access\": \"file.read\", \"object\": \"/a\", \"to\": \"/b\", \"expect\": \"deny\"}]}",
+		 "t.json:1:11: only file.rename and file.link take \"to\", not file.read\n"},
 		{"{\"rows\": [{\"access\": 1}]}",
 		 "t.json:1:22: \"access\" must be a string that is not empty, not a number\n"},
 		{"{\"variables\": [], \"rows\": [" ROW "]}",
@@ -202,7 +240,7 @@ int main(void)
 		cmocka_unit_test(read_only_review),    cmocka_unit_test(ci_build),
 		cmocka_unit_test(workspace),	       cmocka_unit_test(protect_project),
 		cmocka_unit_test(sealed_repositories), cmocka_unit_test(rows_can_fail),
-		cmocka_unit_test(malformed_tables),
+		cmocka_unit_test(second_names),	       cmocka_unit_test(malformed_tables),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

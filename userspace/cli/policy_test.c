@@ -28,6 +28,10 @@ static int report(const struct rf_table *table, const char *path)
 			continue;
 		printf("%s:%u: %s%s ", path, row->line, c.bad, row->access);
 		cli_print(stdout, row->object, 0);
+		if (row->to) {
+			printf(" -> ");
+			cli_print(stdout, row->to, 0);
+		}
 		printf("%s: expected %s%s%s, the policy says %s by %s\n", c.off, row->expect_allow ? "allow" : "deny",
 		       row->expect_rule ? " by " : "", row->expect_rule ? row->expect_rule : "",
 		       row->allow ? "allow" : "deny", row->rule);

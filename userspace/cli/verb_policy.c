@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /* ringfence policy: check, explain, show, test. All of it works without an enforcer and without privileges. */
+#define _GNU_SOURCE 1 /* asprintf */
+
 #include <errno.h>
 #include <json-c/json.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/cli.h"
 #include "cli/texts.h"
@@ -126,6 +129,16 @@ static void explain_text(const struct rf_explanation *e, const char *access)
 	printf("  where  %s:%u\n  text   %s\n", e->rule->file, e->rule->line, e->rule->text);
 }
 
+static void add_rule(struct json_object *out, const struct rf_rule *rule)
+{
+	rf_member_add(out, "rule", rule->id);
+	rf_member_add(out, "layer", rule->layer);
+	rf_member_add(out, "why", rule->why);
+	rf_member_add(out, "file", rule->file);
+	json_object_object_add(out, "line", json_object_new_int((int)rule->line));
+	rf_member_add(out, "text", rule->text);
+}
+
 static void explain_json(const struct rf_explanation *e, const char *access)
 {
 	struct json_object *out = json_object_new_object();
@@ -134,15 +147,95 @@ static void explain_json(const struct rf_explanation *e, const char *access)
 	rf_member_add(out, "access", access);
 	rf_member_add(out, "object", e->object);
 	rf_member_add(out, "reason", rf_reason_name(e->rule ? RF_REASON_RULE : RF_REASON_NO_RULE));
-	if (e->rule) {
-		rf_member_add(out, "rule", e->rule->id);
-		rf_member_add(out, "layer", e->rule->layer);
-		rf_member_add(out, "why", e->rule->why);
-		rf_member_add(out, "file", e->rule->file);
-		json_object_object_add(out, "line", json_object_new_int((int)e->rule->line));
-		rf_member_add(out, "text", e->rule->text);
+	if (e->rule)
+		add_rule(out, e->rule);
+	cli_print_json(out);
+}
+
+/* The rule behind a line, as "by ID (layer LAYER), FILE:LINE". */
+static void say_rule(const char *what, const struct rf_rule *rule)
+{
+	if (rule)
+		printf("  %-8s by %s (layer %s), %s:%u\n", what, rule->id, rule->layer, rule->file, rule->line);
+	else
+		printf("  %-8s by no rule\n", what);
+}
+
+static void second_text(const struct rf_second_explanation *e, const char *access)
+{
+	struct cli_colours c = cli_colours(stdout);
+	const char *below = e->name.below;
+
+	printf("%s%s%s  %s  ", e->allow ? c.good : c.bad, e->allow ? "allow" : "deny", c.off, access);
+	cli_print(stdout, e->object, 0);
+	printf(" -> ");
+	cli_print(stdout, e->to, 0);
+	putchar('\n');
+	if (e->allow) {
+		printf("  of %s, the new name allows nothing that the old one denies\n",
+		       e->directory ? "the directory and all below it" : "this file");
+	} else if (e->reason == RF_REASON_WIDENING) {
+		printf("  it would widen: %s of ", rf_access_name(e->access));
+		cli_print(stdout, e->to, 0);
+		cli_print(stdout, below, 0);
+		printf(" would be allowed, of ");
+		cli_print(stdout, e->object, 0);
+		cli_print(stdout, below, 0);
+		printf(" it is denied\n");
+		say_rule("allowed", e->allows);
+		say_rule("denied", e->rule);
+	} else if (e->reason == RF_REASON_TOO_COMPLEX) {
+		printf("  whether it would widen takes more than %d comparisons\n", RF_PAIRS_MAX);
+	} else {
+		printf("  %s of the %s name is denied\n", rf_access_name(e->access),
+		       e->access == RF_FILE_CREATE ? "new" : "old");
+		say_rule("denied", e->rule);
+	}
+}
+
+static void second_json(const struct rf_second_explanation *e, const char *access)
+{
+	struct json_object *out = json_object_new_object(), *allowed;
+
+	rf_member_add(out, "verdict", e->allow ? "allow" : "deny");
+	rf_member_add(out, "access", access);
+	rf_member_add(out, "object", e->object);
+	rf_member_add(out, "to", e->to);
+	rf_member_add(out, "kind", e->directory ? "directory" : "file");
+	if (!e->allow)
+		rf_member_add(out, "reason", rf_reason_name(e->reason));
+	if (!e->allow && e->reason != RF_REASON_TOO_COMPLEX)
+		rf_member_add(out, "denied", rf_access_name(e->access));
+	if (!e->allow && e->reason == RF_REASON_WIDENING)
+		rf_member_add(out, "below", e->name.below);
+	if (e->rule)
+		add_rule(out, e->rule);
+	if (e->allows) {
+		allowed = json_object_new_object();
+		add_rule(allowed, e->allows);
+		json_object_object_add(out, "allowed_by", allowed);
 	}
 	cli_print_json(out);
+}
+
+/* A directory's name may end in '/'; where it is one on this host, it need not. 0, or an exit status. */
+static int explain_second(const struct rf_policy *p, bool json, char **argv)
+{
+	__cleanup(freep) char *directory = NULL;
+	struct rf_second_explanation explanation;
+	struct rf_diag diag = {};
+	struct stat st;
+	int err;
+
+	if (!lstat(argv[1], &st) && S_ISDIR(st.st_mode) && asprintf(&directory, "%s/", argv[1]) < 0)
+		directory = NULL;
+	err = rf_policy_explain_second(p, argv[0], directory ? directory : argv[1], argv[2], &explanation, &diag);
+	if (err == -EINVAL)
+		return rf_err(CLI_USAGE, "%s", diag.text);
+	if (err)
+		return rf_err(CLI_FAILED, "%s", strerror(-err));
+	(json ? second_json : second_text)(&explanation, argv[0]);
+	return CLI_OK;
 }
 
 /* Compiles argv's policy as `ringfence run` would: 0, or an exit status. */
@@ -165,29 +258,34 @@ static int explain(int argc, char **argv)
 {
 	static const struct rf_command command = {
 		.name = "ringfence policy explain",
-		.usage = "[OPTIONS] POLICY ACCESS OBJECT",
+		.usage = "[OPTIONS] POLICY ACCESS OBJECT [NEW]",
 		.about = "What POLICY says of ACCESS to OBJECT, and which rule says so. ACCESS is file.read, "
 			 "file.write,\n"
 			 "file.create, file.delete, file.execute, file.attributes, net.connect or net.unix; OBJECT is "
 			 "an\n"
-			 "absolute path, or ADDRESS:PORT[/udp] for net.connect.",
+			 "absolute path, or ADDRESS:PORT[/udp] for net.connect. file.rename and file.link take two "
+			 "paths, OLD\n"
+			 "and NEW; OLD is a directory if it is one on this host or ends in '/'.",
 		.rows = explain_rows,
 		.n = COUNT(explain_rows),
 		.examples = "  ringfence policy explain coding-agent file.read ~/.ssh/id_ed25519\n"
-			    "  ringfence policy explain coding-agent net.connect 10.20.0.7:8080 --json\n",
+			    "  ringfence policy explain coding-agent net.connect 10.20.0.7:8080 --json\n"
+			    "  ringfence policy explain coding-agent file.rename ~/project/dist/ ~/project/old\n",
 	};
 	__cleanup(rf_texts_done) struct rf_texts texts = {};
 	__cleanup(rf_policy_free) struct rf_policy *p = NULL;
 	struct policy_options options = {};
 	struct rf_explanation explanation;
 	struct rf_diag diag = {};
-	int n, status = cli_parse(&command, argc, argv, &options, 3, 3, &n);
+	int n, status = cli_parse(&command, argc, argv, &options, 3, 4, &n);
 
 	if (status >= 0)
 		return status;
 	status = compile(&texts, &options, argv[0], &p);
 	if (status)
 		return status;
+	if (n == 4)
+		return explain_second(p, options.json, argv + 1);
 	status = rf_policy_explain(p, argv[1], argv[2], &explanation, &diag);
 	if (status == -EINVAL)
 		return rf_err(CLI_USAGE, "%s", diag.text);

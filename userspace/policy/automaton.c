@@ -89,6 +89,7 @@ void rf_automaton_free(struct rf_automaton **a)
 	free((*a)->row);
 	free((*a)->class);
 	free((*a)->target);
+	free((*a)->alike);
 	rf_records_done(&(*a)->records);
 	free(*a);
 	*a = NULL;
@@ -97,6 +98,29 @@ void rf_automaton_free(struct rf_automaton **a)
 size_t rf_automaton_states(const struct rf_automaton *a)
 {
 	return a->n;
+}
+
+/* The partition of the states when rules don't count: as if there were one record for each set of allowed accesses. */
+static int number_alike(struct rf_automaton *a)
+{
+	__cleanup(rf_records_done) struct rf_records allows = {};
+	__cleanup(freep) uint32_t *record = calloc(a->n, sizeof(*record));
+	struct rf_automaton ruleless = *a;
+	uint32_t blocks;
+
+	a->alike = calloc(a->n, sizeof(*a->alike));
+	if (!record || !a->alike)
+		return -ENOMEM;
+	for (size_t s = 0; s < a->n; s++) {
+		const struct rf_verdicts allow = {.allow = a->records.v[a->record[s]].allow};
+		int err = rf_records_add(&allows, &allow, &record[s]);
+
+		if (err < 0)
+			return err;
+	}
+	ruleless.record = record;
+	ruleless.records = allows;
+	return rf_dfa_partition(&ruleless, a->alike, &blocks);
 }
 
 int rf_automaton_build(enum rf_automaton_kind kind, const struct rf_pattern *patterns, size_t n, size_t max_states,
@@ -119,6 +143,8 @@ int rf_automaton_build(enum rf_automaton_kind kind, const struct rf_pattern *pat
 	rf_automaton_free(&subsets);
 	if (!err)
 		err = rf_dfa_squeeze(minimal);
+	if (!err)
+		err = number_alike(minimal);
 	if (err) {
 		*reterr_pattern = blamed;
 		return err;

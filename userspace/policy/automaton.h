@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "abi/image.h"
+#include "abi/inclusion.h"
 
 /*
  * One pattern of one rule. Patterns are given in the order of the layers: the last that matches wins, access by access.
@@ -74,6 +74,21 @@ struct rf_decision {
 /* path: absolute, no "." or "..", no trailing '/', "/" for the root. Uses match.h. access: enum rf_access. */
 struct rf_decision rf_image_path(const union rf_cell *cells, size_t n, unsigned int access, const char *path,
 				 size_t len);
+/*
+ * Would a second name of an object (rename, link) widen, by abi/inclusion.h? old, new: paths as above; they need not
+ * exist. answer is RF_INCLUSION_HOLDS, _WIDENS or _TOO_COMPLEX. Widening: at new + below, and at no shorter
+ * continuation, the accesses of `gained` (bits) would be allowed that old + below denies; below is "" for the object
+ * itself. 0 or -ENOMEM.
+ */
+struct rf_second_name {
+	enum rf_inclusion_answer answer;
+	uint32_t pairs; /* that were compared */
+	uint64_t gained;
+	size_t len;
+	char below[RF_PAIRS_MAX + 3]; /* terminated too */
+};
+int rf_image_second_name(const union rf_cell *cells, size_t n, const char *old, size_t old_len, const char *new,
+			 size_t new_len, bool directory, struct rf_second_name *ret);
 /* key: as in RF_ADDR_KEY_MAX's comment. */
 struct rf_decision rf_image_addr(const union rf_cell *cells, size_t n, unsigned int access, const uint8_t *key,
 				 size_t len);

@@ -38,6 +38,9 @@ struct rf_automaton {
 	size_t edges, class_cap, target_cap;
 
 	struct rf_records records;
+
+	/* Equal numbers: whatever follows, the same is allowed, if by other rules. For abi/inclusion.h. */
+	uint32_t *alike;
 };
 
 /* No states yet; NULL: no memory. */

@@ -12,6 +12,9 @@
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
+/* Two names each. Events call them by what was missing. */
+static const char *const second_names[] = {"file.rename", "file.link"};
+
 static const struct rf_place nowhere = {"object", 0, 0};
 
 static void mem_done(struct rf_mem *mem)
@@ -138,12 +141,16 @@ int rf_policy_explain(const struct rf_policy *p, const char *access, const char 
 		      struct rf_diag *diag)
 {
 	struct rf_explanation out = {};
-	const char *names[RF_RULE_ACCESSES], *close;
+	const char *names[RF_RULE_ACCESSES + COUNT(second_names)], *close;
 	int number = rf_access_number(access), err;
 
 	if (number < 0) {
 		for (unsigned int a = 0; a < RF_RULE_ACCESSES; a++)
 			names[a] = rf_access_name(a);
+		memcpy(names + RF_RULE_ACCESSES, second_names, sizeof(second_names));
+		if (rf_policy_is_second(access))
+			return rf_diag_at(diag, (struct rf_place){"access", 0, 0},
+					  "%s takes two names, the old and the new one", access);
 		close = rf_diag_closest(access, names, COUNT(names));
 		return rf_diag_at(diag, (struct rf_place){"access", 0, 0}, "unknown access \"%.60s\": %s \"%s\"%s",
 				  access, close ? "did you mean" : "write names like", close ? close : "file.read",
@@ -160,6 +167,78 @@ int rf_policy_explain(const struct rf_policy *p, const char *access, const char 
 	if (err)
 		return err;
 	out.rule = out.decision.rule == RF_RULE_NONE ? NULL : rf_policy_rule(p, out.decision.rule);
+	*ret = out;
+	return 0;
+}
+
+bool rf_policy_is_second(const char *access)
+{
+	return !strcmp(access, second_names[0]) || !strcmp(access, second_names[1]);
+}
+
+static const struct rf_rule *rule_of(const struct rf_policy *p, const struct rf_decision *decision)
+{
+	return decision->rule == RF_RULE_NONE ? NULL : rf_policy_rule(p, decision->rule);
+}
+
+static void denied_by(const struct rf_explanation *e, const struct rf_policy *p, unsigned int access,
+		      struct rf_second_explanation *out)
+{
+	out->allow = false;
+	out->access = access;
+	out->rule = rule_of(p, &e->decision);
+	out->reason = out->rule ? RF_REASON_RULE : RF_REASON_NO_RULE;
+}
+
+/* One gained access, and the rules that decide it at the place where it would be. */
+static void denied_widening(const struct rf_policy *p, struct rf_second_explanation *out)
+{
+	const struct rf_second_name *name = &out->name;
+	char path[sizeof(out->object) + sizeof(name->below)];
+	struct rf_decision decision;
+
+	out->allow = false;
+	out->reason = name->answer == RF_INCLUSION_WIDENS ? RF_REASON_WIDENING : RF_REASON_TOO_COMPLEX;
+	if (name->answer != RF_INCLUSION_WIDENS)
+		return;
+	out->access = (unsigned int)__builtin_ctzll(name->gained);
+	for (int i = 0; i < 2; i++) {
+		const char *base = i ? out->to : out->object;
+
+		snprintf(path, sizeof(path), "%s%s", *name->below && !strcmp(base, "/") ? "" : base, name->below);
+		decision = rf_image_path(p->cells, p->n_cells, out->access, path, strlen(path));
+		*(i ? &out->allows : &out->rule) = rule_of(p, &decision);
+	}
+}
+
+int rf_policy_explain_second(const struct rf_policy *p, const char *access, const char *old, const char *new,
+			     struct rf_second_explanation *ret, struct rf_diag *diag)
+{
+	struct rf_explanation create = {}, delete = {};
+	size_t len = strlen(old);
+	struct rf_second_explanation out = {.allow = true, .directory = len && old[len - 1] == '/'};
+	int err;
+
+	if (!rf_policy_is_second(access))
+		return rf_diag_at(diag, (struct rf_place){"access", 0, 0},
+				  "\"%.60s\" takes one object: only file.rename and file.link take two", access);
+	err = explain_path(p, RF_FILE_DELETE, old, &delete, diag);
+	if (!err)
+		err = explain_path(p, RF_FILE_CREATE, new, &create, diag);
+	if (!err)
+		err = rf_image_second_name(p->cells, p->n_cells, delete.object, strlen(delete.object), create.object,
+					   strlen(create.object), out.directory, &out.name);
+	if (err)
+		return err;
+	memcpy(out.object, delete.object, sizeof(out.object));
+	memcpy(out.to, create.object, sizeof(out.to));
+	out.rule = rule_of(p, &create.decision);
+	if (!create.decision.allow)
+		denied_by(&create, p, RF_FILE_CREATE, &out);
+	else if (!strcmp(access, second_names[0]) && !delete.decision.allow)
+		denied_by(&delete, p, RF_FILE_DELETE, &out);
+	else if (out.name.answer != RF_INCLUSION_HOLDS)
+		denied_widening(p, &out);
 	*ret = out;
 	return 0;
 }

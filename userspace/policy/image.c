@@ -53,6 +53,7 @@ static int plan(struct layout *l)
 			.classes = (uint32_t)(HEADER_CELLS + (size_t)k * CLASS_CELLS),
 			.start = (uint32_t)at,
 			.states = (uint32_t)a->n,
+			.n_classes = a->classes,
 		};
 		l->base[k] = calloc(a->n, sizeof(*l->base[k]));
 		if (!l->base[k])
@@ -89,6 +90,7 @@ static void write_states(struct layout *l, int k, uint32_t *const *number)
 
 		node[0].lo = header->start + 2 * a->fallback[s];
 		node[0].hi = (uint32_t)l->comb_at + l->base[k][s];
+		node[1].hi = a->alike[s];
 		node[1].lo = (uint32_t)(l->records_at + number[k][a->record[s]] * RECORD_CELLS);
 		if (a->row[s] == a->row[s + 1] && a->fallback[s] == s && says_nothing(&a->records.v[a->record[s]]))
 			header->dead = header->start + 2 * s;

@@ -25,8 +25,22 @@ static bool states_whole(const union rf_cell *cells, size_t n, const struct rf_a
 	for (uint32_t i = 0; i < a->states; i++) {
 		const union rf_cell *node = &cells[a->start + 2 * i];
 
-		if (!is_state(a, node[0].lo) || !inside(n, node[0].hi, 256) || !inside(n, node[1].lo, RECORD_CELLS) ||
-		    node[1].hi)
+		if (!is_state(a, node[0].lo) || !inside(n, node[0].hi, 256) || !inside(n, node[1].lo, RECORD_CELLS))
+			return false;
+	}
+	return true;
+}
+
+/* A walk over classes meets every byte, and reads no cell that is no transition. */
+static bool classes_whole(const union rf_cell *cells, const struct rf_automaton_header *a, bool paths)
+{
+	uint8_t class_of[256];
+
+	if (!a->n_classes || a->n_classes > 256)
+		return false;
+	memcpy(class_of, &cells[a->classes], sizeof(class_of));
+	for (unsigned int byte = 0; byte < 256; byte++) {
+		if (class_of[byte] >= a->n_classes || (paths && byte != '/' && class_of[byte] == class_of['/']))
 			return false;
 	}
 	return true;
@@ -82,6 +96,8 @@ int rf_image_check(const union rf_cell *cells, size_t n)
 		const struct rf_automaton_header *a = &header.automaton[k];
 
 		if (!a->states || !inside(n, a->start, 2ULL * a->states) || !inside(n, a->classes, CLASS_CELLS))
+			return -EBADMSG;
+		if (!classes_whole(cells, a, k == RF_AUTOMATON_PATH))
 			return -EBADMSG;
 		if (!states_whole(cells, n, a) || !transitions_whole(cells, n, a) || !dead_is_dead(cells, a))
 			return -EBADMSG;

@@ -131,13 +131,16 @@ static bool same_column(const struct columns *c, unsigned int x, unsigned int y)
 	       !memcmp(c->target + c->at[x], c->target + c->at[y], n * sizeof(*c->target));
 }
 
-/* New numbers of the classes, in the order of their first byte; duplicates of an earlier one get its number. */
+/*
+ * New numbers of the classes, in the order of their first byte; duplicates of an earlier one get its number. '/' keeps
+ * its class to itself, for abi/inclusion.h.
+ */
 static int merge_classes(struct rf_automaton *a)
 {
 	__cleanup(columns_done) struct columns columns = {};
 	uint8_t to[256], first[256];
 	bool known[256] = {}, drop[256] = {};
-	unsigned int classes = 0, n;
+	unsigned int classes = 0, n, slash = a->class_of['/'];
 	size_t out = 0, in = 0;
 	int err = make_columns(a, &columns);
 
@@ -147,8 +150,9 @@ static int merge_classes(struct rf_automaton *a)
 		unsigned int old = a->class_of[b];
 
 		if (!known[old]) {
-			for (n = 0; n < classes && !same_column(&columns, first[n], old); n++)
-				;
+			n = old == slash ? classes : 0;
+			while (n < classes && (first[n] == slash || !same_column(&columns, first[n], old)))
+				n++;
 			drop[old] = n < classes;
 			known[old] = true;
 			to[old] = (uint8_t)n;

@@ -94,3 +94,22 @@ struct rf_explanation {
 };
 int rf_policy_explain(const struct rf_policy *p, const char *access, const char *object, struct rf_explanation *ret,
 		      struct rf_diag *diag);
+
+/*
+ * The same of a second name: access is "file.rename" or "file.link", old and new are absolute paths, and a '/' at the
+ * end of old says that it is a directory. Decided in the kernel's order: file.create of the new name, file.delete of
+ * the old one (a rename only), then no widening.
+ */
+struct rf_second_explanation {
+	bool allow, directory;
+	enum rf_reason reason; /* of a denial: RULE, NO_RULE, WIDENING or TOO_COMPLEX */
+	unsigned int access; /* denied: of the name that a rule or none denies, or one that would be gained */
+	const struct rf_rule *rule; /* that decided; of WIDENING: that denies `access` under the old name; or NULL */
+	const struct rf_rule *allows; /* of WIDENING: the rule that would allow it under the new name */
+	char object[4200], to[4200]; /* the names, as the kernel would see them */
+	struct rf_second_name name;
+};
+int rf_policy_explain_second(const struct rf_policy *p, const char *access, const char *old, const char *new,
+			     struct rf_second_explanation *ret, struct rf_diag *diag);
+/* Is this what rf_policy_explain_second() answers? */
+bool rf_policy_is_second(const char *access);

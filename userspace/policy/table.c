@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/cleanup.h"
+#include "lib/names.h"
 #include "policy/ast.h"
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
@@ -14,7 +15,9 @@
 struct rf_table {
 	struct rf_mem mem;
 	struct rf_table_row *rows;
-	struct rf_place *places; /* of each row's object */
+	struct row_place {
+		struct rf_place object, to;
+	} * places;
 	size_t n, failed;
 	const char **vars; /* "name=value", NULL-terminated */
 	struct rf_vars values;
@@ -77,9 +80,9 @@ static int take_expect(struct rf_table_row *row, const struct rf_json *m, struct
 	return 0;
 }
 
-static int take_row(struct rf_table_row *row, struct rf_place *object, const struct rf_json *v, struct rf_diag *diag)
+static int take_row(struct rf_table_row *row, struct row_place *place, const struct rf_json *v, struct rf_diag *diag)
 {
-	static const char *const names[] = {"access", "object", "expect", "rule", "why"};
+	static const char *const names[] = {"access", "object", "expect", "rule", "to", "why"};
 	bool expected = false;
 
 	if (v->type != RF_JSON_OBJECT)
@@ -103,16 +106,25 @@ static int take_row(struct rf_table_row *row, struct rf_place *object, const str
 			row->access = m->text;
 		if (key == 1) {
 			row->object = m->text;
-			*object = m->place;
+			place->object = m->place;
 		}
 		if (key == 3)
 			row->expect_rule = m->text;
+		if (key == 4) {
+			row->to = m->text;
+			place->to = m->place;
+		}
 	}
 	if (!row->access || !row->object || !expected)
 		return rf_diag_at(diag, v->place, "a row needs \"access\", \"object\" and \"expect\": add \"%s\"",
 				  !row->access	 ? "access"
 				  : !row->object ? "object"
 						 : "expect");
+	if (rf_policy_is_second(row->access) != !!row->to)
+		return rf_diag_at(diag, v->place,
+				  row->to ? "only file.rename and file.link take \"to\", not %s"
+					  : "%s needs \"to\", the new name",
+				  row->access);
 	return 0;
 }
 
@@ -163,29 +175,69 @@ static bool rule_is(const struct rf_rule *rule, const char *expected, const char
 	return !strcmp(expected, full) || (rule && !strcmp(expected, rule->id));
 }
 
-static int ask(struct rf_table *t, const struct rf_policy *p, size_t i, struct rf_diag *diag)
+/* A message about an answer, which knows no place, gets the row's. */
+static int placed(int err, struct rf_place place, struct rf_diag *diag)
+{
+	struct rf_diag why = *diag;
+
+	return err == -EINVAL ? rf_diag_at(diag, place, "%s", why.text) : err;
+}
+
+static int name_rule(struct rf_table *t, struct rf_table_row *row, const struct rf_rule *rule)
+{
+	row->rule = rule ? rf_mem_printf(&t->mem, "%s:%s", rule->layer, rule->id) : "none";
+	return row->rule ? 0 : -ENOMEM;
+}
+
+static int ask_one(struct rf_table *t, const struct rf_policy *p, size_t i, const struct rf_rule **ret_rule,
+		   struct rf_diag *diag)
 {
 	struct rf_table_row *row = &t->rows[i];
-	struct rf_ast_string object = {row->object, t->places[i]};
 	struct rf_explanation answer;
-	int err = rf_vars_fill(&t->values, &t->mem, diag, &object, false, &row->object);
+	int err = placed(rf_policy_explain(p, row->access, row->object, &answer, diag), t->places[i].object, diag);
 
-	if (err)
-		return err;
-	err = rf_policy_explain(p, row->access, row->object, &answer, diag);
-	if (err == -EINVAL) {
-		struct rf_diag why = *diag;
-
-		return rf_diag_at(diag, t->places[i], "%s", why.text);
-	}
 	if (err)
 		return err;
 	row->allow = answer.decision.allow;
-	row->rule = answer.rule ? rf_mem_printf(&t->mem, "%s:%s", answer.rule->layer, answer.rule->id) : "none";
-	if (!row->rule)
-		return -ENOMEM;
-	row->passed = row->allow == row->expect_allow &&
-		      (!row->expect_rule || rule_is(answer.rule, row->expect_rule, row->rule));
+	*ret_rule = answer.rule;
+	return name_rule(t, row, answer.rule);
+}
+
+static int ask_second(struct rf_table *t, const struct rf_policy *p, size_t i, const struct rf_rule **ret_rule,
+		      struct rf_diag *diag)
+{
+	struct rf_table_row *row = &t->rows[i];
+	struct rf_ast_string to = {row->to, t->places[i].to};
+	struct rf_second_explanation answer;
+	int err = rf_vars_fill(&t->values, &t->mem, diag, &to, false, &row->to);
+
+	if (!err)
+		err = placed(rf_policy_explain_second(p, row->access, row->object, row->to, &answer, diag),
+			     t->places[i].object, diag);
+	if (err)
+		return err;
+	row->allow = answer.allow;
+	*ret_rule = answer.rule;
+	if (answer.allow || answer.reason == RF_REASON_RULE || answer.reason == RF_REASON_NO_RULE)
+		return name_rule(t, row, answer.rule);
+	*ret_rule = NULL;
+	row->rule = rf_reason_name(answer.reason);
+	return 0;
+}
+
+static int ask(struct rf_table *t, const struct rf_policy *p, size_t i, struct rf_diag *diag)
+{
+	struct rf_table_row *row = &t->rows[i];
+	struct rf_ast_string object = {row->object, t->places[i].object};
+	const struct rf_rule *rule;
+	int err = rf_vars_fill(&t->values, &t->mem, diag, &object, false, &row->object);
+
+	if (!err)
+		err = (row->to ? ask_second : ask_one)(t, p, i, &rule, diag);
+	if (err)
+		return err;
+	row->passed =
+		row->allow == row->expect_allow && (!row->expect_rule || rule_is(rule, row->expect_rule, row->rule));
 	t->failed += !row->passed;
 	return 0;
 }

@@ -12,11 +12,12 @@
 struct rf_table_row {
 	unsigned int line; /* of the row, in the table's file */
 	const char *access, *object;
+	const char *to; /* the new name of file.rename and file.link; NULL otherwise */
 	bool expect_allow;
-	const char *expect_rule; /* "id", "layer:id" or "none" (no rule matched); NULL: any */
+	const char *expect_rule; /* "id", "layer:id", "none" (no rule matched), "widening"; NULL: any */
 	bool passed;
 	bool allow; /* what the policy says */
-	const char *rule; /* "layer:id" of the rule that decided, or "none" */
+	const char *rule; /* "layer:id" of the rule that decided, "none", or the reason of a refused second name */
 };
 
 struct rf_table; /* owns its rows and their strings */
