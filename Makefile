@@ -102,6 +102,9 @@ check: ## the quick part: unit tests under ASan and UBSan, both compilers
 lint: ## formatting, includes, cppcheck, clang-tidy, shellcheck
 	$(Q)tests/lint/run.sh
 
+oracle: $(BUILD)/tests/oracle/oracle_main ## PAIRS (5,000,000) random pairs from SEED (1): the compiler of policies against the slow matcher
+	$(Q)$< --pairs $(or $(PAIRS),5000000) --seed $(or $(SEED),1)
+
 fuzz: ## every fuzz target for SECONDS (60)
 	$(Q)tests/fuzz/run.sh $(or $(SECONDS_EACH),60)
 
@@ -117,5 +120,5 @@ help: ## this text
 
 # keep objects of programs that are linked by pattern
 .SECONDARY:
-.PHONY: all tests install deps demo vm test check lint fuzz bench clean help FORCE
+.PHONY: all tests install deps demo vm test check oracle lint fuzz bench clean help FORCE
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

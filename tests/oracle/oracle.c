@@ -165,6 +165,47 @@ struct rf_decision oracle_path(const struct rf_pattern *patterns, size_t n, unsi
 	return (struct rf_decision){false, RF_RULE_NONE};
 }
 
+void oracle_path_all(const struct rf_pattern *patterns, size_t n, const char *path, size_t len, struct rf_verdicts *ret)
+{
+	uint64_t open = (1ULL << RF_ACCESSES) - 1;
+
+	ret->allow = 0;
+	memset(ret->rule, 0xff, sizeof(ret->rule));
+	for (size_t i = n; i-- && open;) {
+		const struct rf_pattern *p = &patterns[i];
+		uint64_t decided = p->accesses & open;
+
+		if (!decided || !oracle_glob(p->glob, p->len, path, len))
+			continue;
+		open &= ~decided;
+		if (p->allow)
+			ret->allow |= decided;
+		for (unsigned int access = 0; access < RF_ACCESSES; access++) {
+			if (decided >> access & 1)
+				ret->rule[access] = p->rule;
+		}
+	}
+}
+
+uint64_t oracle_gained(const struct rf_pattern *patterns, size_t n, const char *old, const char *new, const char *below)
+{
+	struct rf_verdicts verdicts[2];
+
+	for (int i = 0; i < 2; i++) {
+		const char *base = i ? new : old;
+		size_t len = strcmp(base, "/") ? strlen(base) : 0;
+		char *path = malloc(len + strlen(below) + 1);
+
+		if (!path)
+			abort();
+		memcpy(path, base, len);
+		strcpy(path + len, below);
+		oracle_path_all(patterns, n, path, strlen(path), &verdicts[i]);
+		free(path);
+	}
+	return verdicts[1].allow & ~verdicts[0].allow;
+}
+
 static bool in_range(const struct rf_addr_range *range, uint8_t family, const uint8_t *addr, uint8_t protocol,
 		     uint16_t port)
 {

@@ -1,19 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* oracle --seed S --pairs N: random (policy, path or address) pairs, the compiled image against the oracle. */
+/*
+ * oracle --seed S --pairs N: random policies, compiled, against the oracle, which reads their patterns. A pair is a
+ * policy and what it is asked of:
+ *   an object    every access, by its whole path, and as the kernel goes: from a mount point name by name
+ *   a rename     would it widen? Yes: the oracle must see the same accesses appear at the continuation that is named.
+ *                No: it must see none at any continuation that it tries
+ *   an address
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "abi/match.h"
 #include "lib/cleanup.h"
 #include "oracle.h"
 #include "random.h"
 
 /* Of one policy; every fifth policy is one of addresses. */
 #define PAIRS_PER_POLICY 400
+#define RENAMES_PER_POLICY 120
+#define CONTINUATIONS 24 /* tried for one rename */
+#define ACCESSES (RF_NET_UNIX + 1)
 
 struct tally {
-	uint64_t pairs, differences, allowed, denied, unruled, policies;
+	uint64_t pairs, verdicts, differences, allowed, denied, unruled, policies;
+	uint64_t renames, holds, walked, widens, complex; /* walked: holds, for states that differ */
+	uint64_t below, tried; /* widening below a directory; such that the continuations tried find too */
+	uint64_t compared, most; /* pairs of states, for those that hold */
+};
+
+struct asked {
+	struct rf_random *r;
+	const struct rf_random_policy *policy;
+	const union rf_cell *cells;
+	size_t n;
+	struct tally *t;
 };
 
 static void print_bytes(const char *bytes, size_t len)
@@ -26,10 +48,28 @@ static void print_bytes(const char *bytes, size_t len)
 	putchar('\n');
 }
 
-static void count(struct tally *t, struct rf_decision got, struct rf_decision want,
-		  const struct rf_random_policy *policy, unsigned int access, const char *object, size_t len)
+/* The first differences are told in full. */
+static bool differs(const struct asked *q, const char *object, size_t len)
 {
-	t->pairs++;
+	if (q->t->differences++ > 5)
+		return false;
+	printf("difference: ");
+	print_bytes(object, len);
+	for (size_t i = 0; i < q->policy->n; i++) {
+		const struct rf_pattern *p = &q->policy->patterns[i];
+
+		printf("  rule %d %s %#llx ", p->rule, p->allow ? "allow" : "deny", (unsigned long long)p->accesses);
+		print_bytes(p->glob ? p->glob : "(address)", p->glob ? p->len : 9);
+	}
+	return true;
+}
+
+static void count(const struct asked *q, struct rf_decision got, struct rf_decision want, unsigned int access,
+		  const char *object, size_t len)
+{
+	struct tally *t = q->t;
+
+	t->verdicts++;
 	if (want.allow)
 		t->allowed++;
 	else
@@ -38,45 +78,134 @@ static void count(struct tally *t, struct rf_decision got, struct rf_decision wa
 		t->unruled++;
 	if (got.allow == want.allow && got.rule == want.rule)
 		return;
-	if (t->differences++ > 5)
-		return;
-	printf("difference: access %u, image: allow %d rule %d, oracle: allow %d rule %d\n  object ", access, got.allow,
-	       got.rule, want.allow, want.rule);
-	print_bytes(object, len);
-	for (size_t i = 0; i < policy->n; i++) {
-		const struct rf_pattern *p = &policy->patterns[i];
-
-		printf("  rule %d %s %#llx ", p->rule, p->allow ? "allow" : "deny", (unsigned long long)p->accesses);
-		print_bytes(p->glob ? p->glob : "(address)", p->glob ? p->len : 9);
-	}
+	if (differs(q, object, len))
+		printf("  access %u, image: allow %d rule %d, oracle: allow %d rule %d\n", access, got.allow, got.rule,
+		       want.allow, want.rule);
 }
 
-static void ask_path(struct rf_random *r, const struct rf_random_policy *policy, const union rf_cell *cells, size_t n,
-		     struct tally *t)
+/* As path.bpf.c: the mount point's path without a '/' at its end, then '/' and a name for each level. */
+static struct rf_verdicts walk_from(const struct asked *q, const char *path, size_t len, unsigned int mount_names)
 {
-	unsigned int access = rf_random_below(r, RF_NET_UNIX + 1);
-	char path[RF_RANDOM_PATH];
-	size_t len = rf_random_path(r, policy, path);
+	const struct rf_automaton_header *a = &((const struct rf_image *)q->cells)->automaton[RF_AUTOMATON_PATH];
+	uint32_t state = a->start;
+	struct rf_verdicts verdicts;
+	size_t at = 0;
 
-	count(t, rf_image_path(cells, n, access, path, len),
-	      oracle_path(policy->patterns, policy->n, access, path, len), policy, access, path, len);
+	if (len == 1)
+		len = 0;
+	for (; mount_names && at < len; mount_names--) {
+		do
+			state = rf_step(q->cells, RF_CELLS_MASK, 0, a->classes, state, (uint8_t)path[at++]);
+		while (at < len && path[at] != '/');
+	}
+	while (at < len) {
+		const char *end = memchr(path + at + 1, '/', len - at - 1);
+		size_t next = end ? (size_t)(end - path) : len;
+
+		state = rf_step(q->cells, RF_CELLS_MASK, 0, a->classes, state, '/');
+		for (at++; at < next; at++)
+			state = rf_step(q->cells, RF_CELLS_MASK, 0, a->classes, state, (uint8_t)path[at]);
+	}
+	memcpy(&verdicts, rf_state_verdicts(q->cells, RF_CELLS_MASK, 0, state), sizeof(verdicts));
+	return verdicts;
 }
 
-static void ask_addr(struct rf_random *r, const struct rf_random_policy *policy, const union rf_cell *cells, size_t n,
-		     struct tally *t)
+static void ask_path(const struct asked *q)
+{
+	struct rf_verdicts want, from_mount;
+	char path[RF_RANDOM_PATH];
+	size_t len = rf_random_path(q->r, q->policy, path);
+
+	q->t->pairs++;
+	oracle_path_all(q->policy->patterns, q->policy->n, path, len, &want);
+	for (unsigned int access = 0; access < ACCESSES; access++)
+		count(q, rf_image_path(q->cells, q->n, access, path, len),
+		      (struct rf_decision){want.allow >> access & 1, want.rule[access]}, access, path, len);
+	from_mount = walk_from(q, path, len, rf_random_below(q->r, RF_RANDOM_DEPTH));
+	if (memcmp(&from_mount, &want, sizeof(want)) && differs(q, path, len))
+		printf("  walked from a mount point: allow %#llx, oracle: %#llx\n",
+		       (unsigned long long)from_mount.allow, (unsigned long long)want.allow);
+}
+
+/* Does the oracle see something widen, at the object itself or at one of some continuations? */
+static bool oracle_finds(const struct asked *q, const char *old, const char *new, bool directory,
+			 char below[RF_RANDOM_PATH + 1])
+{
+	below[0] = '\0';
+	for (int i = 0; i <= (directory ? CONTINUATIONS : 0); i++) {
+		if (i)
+			rf_random_continuation(q->r, q->policy, below);
+		if (oracle_gained(q->policy->patterns, q->policy->n, old, new, below))
+			return true;
+	}
+	return false;
+}
+
+static void check_rename(const struct asked *q, const char *old, const char *new, bool directory,
+			 const struct rf_second_name *got)
+{
+	char below[RF_RANDOM_PATH + 1];
+	uint64_t want = oracle_gained(q->policy->patterns, q->policy->n, old, new, got->below);
+	bool finds = oracle_finds(q, old, new, directory, below), wrong;
+	struct tally *t = q->t;
+
+	switch (got->answer) {
+	case RF_INCLUSION_HOLDS:
+		t->holds++;
+		t->walked += got->pairs > 0;
+		t->compared += got->pairs;
+		t->most = got->pairs > t->most ? got->pairs : t->most;
+		wrong = finds || got->gained;
+		break;
+	case RF_INCLUSION_WIDENS:
+		t->widens++;
+		t->below += got->len > 0;
+		t->tried += got->len > 0 && finds;
+		wrong = want != got->gained || !want || (!directory && got->len);
+		break;
+	default:
+		t->complex++;
+		wrong = got->answer != RF_INCLUSION_TOO_COMPLEX || !directory;
+	}
+	if (!wrong || !differs(q, old, strlen(old)))
+		return;
+	printf("  renamed to ");
+	print_bytes(new, strlen(new));
+	printf("  answer %d, %s, gains %#llx, oracle: %#llx, at ", got->answer, directory ? "directory" : "file",
+	       (unsigned long long)got->gained, (unsigned long long)want);
+	print_bytes(got->below, got->len);
+	printf("  the oracle itself found it %s ", finds ? "widens at" : "does not");
+	print_bytes(below, strlen(below));
+}
+
+static void ask_rename(const struct asked *q)
+{
+	char old[RF_RANDOM_PATH + 1], new[RF_RANDOM_PATH + 1];
+	bool directory = rf_random_rename(q->r, q->policy, old, new);
+	struct rf_second_name got;
+
+	q->t->pairs++;
+	q->t->renames++;
+	if (rf_image_second_name(q->cells, q->n, old, strlen(old), new, strlen(new), directory, &got))
+		abort();
+	check_rename(q, old, new, directory, &got);
+}
+
+static void ask_addr(const struct asked *q)
 {
 	uint8_t key[RF_ADDR_KEY_MAX];
-	unsigned int access = rf_random_below(r, 3);
+	unsigned int access = rf_random_below(q->r, 3);
 	struct rf_random_addr a;
 	char text[64];
 	size_t len;
 
-	rf_random_addr(r, policy, &a);
+	q->t->pairs++;
+	rf_random_addr(q->r, q->policy, &a);
 	len = rf_addr_key(key, a.family, a.addr, a.protocol, a.port);
 	for (size_t i = 0; i < len; i++)
 		snprintf(text + 2 * i, 3, "%02x", key[i]);
-	count(t, rf_image_addr(cells, n, RF_NET_CONNECT + access, key, len),
-	      oracle_addr(policy->patterns, policy->n, access, a.family, a.addr, a.protocol, a.port), policy, access,
+	count(q, rf_image_addr(q->cells, q->n, RF_NET_CONNECT + access, key, len),
+	      oracle_addr(q->policy->patterns, q->policy->n, access, a.family, a.addr, a.protocol, a.port), access,
 	      text, 2 * len);
 }
 
@@ -87,6 +216,7 @@ static int one_policy(struct rf_random *r, struct rf_random_policy *policy, stru
 	struct rf_automaton *automata[RF_AUTOMATON_MAX];
 	__cleanup(freep) union rf_cell *cells = NULL;
 	struct rf_image header = {.rules = RF_RANDOM_PATTERNS};
+	struct asked q = {.r = r, .policy = policy, .t = t};
 	size_t n, blamed;
 	int err;
 
@@ -106,9 +236,28 @@ static int one_policy(struct rf_random *r, struct rf_random_policy *policy, stru
 			(unsigned long long)t->policies, strerror(-err));
 		return err;
 	}
+	q.cells = cells;
+	q.n = n;
 	for (int i = 0; i < PAIRS_PER_POLICY; i++)
-		(kind == RF_AUTOMATON_PATH ? ask_path : ask_addr)(r, policy, cells, n, t);
+		(kind == RF_AUTOMATON_ADDR ? ask_addr : i < RENAMES_PER_POLICY ? ask_rename : ask_path)(&q);
 	return 0;
+}
+
+#define NUMBER(n) ((unsigned long long)(n))
+
+/* A generator that hardly ever matches, or always, would prove nothing; nor would continuations that find nothing. */
+static bool is_one_sided(const struct tally *t)
+{
+	if (t->allowed * 5 < t->verdicts || t->denied * 5 < t->verdicts || (t->denied - t->unruled) * 20 < t->verdicts)
+		fprintf(stderr, "oracle: verdicts too one-sided (%llu denied by no rule)", NUMBER(t->unruled));
+	else if (t->walked * 40 < t->renames || t->widens * 10 < t->renames || t->below * 50 < t->renames)
+		fprintf(stderr, "oracle: renames too one-sided");
+	else if (t->tried * 3 < t->below)
+		fprintf(stderr, "oracle: the continuations it tries find too little");
+	else
+		return false;
+	fprintf(stderr, "; mend tests/oracle/random.c\n");
+	return true;
 }
 
 int main(int argc, char **argv)
@@ -132,13 +281,14 @@ int main(int argc, char **argv)
 		if (one_policy(&r, &policy, &t))
 			return 1;
 	}
-	printf("oracle: %llu pairs, %llu differences, %llu allowed, %llu denied\n", (unsigned long long)t.pairs,
-	       (unsigned long long)t.differences, (unsigned long long)t.allowed, (unsigned long long)t.denied);
-	/* A generator that hardly ever matches, or always, would prove nothing. */
-	if (t.allowed * 5 < t.pairs || t.denied * 5 < t.pairs || (t.denied - t.unruled) * 20 < t.pairs) {
-		fprintf(stderr, "oracle: verdicts too one-sided (%llu denied by no rule); mend tests/oracle/random.c\n",
-			(unsigned long long)t.unruled);
-		return 1;
-	}
-	return t.differences ? 1 : 0;
+	printf("oracle: renames: %llu, %llu hold (%llu by %llu pairs of states, at most %llu), %llu widen, %llu of "
+	       "them below "
+	       "(%llu "
+	       "found by trying), %llu too complex\n",
+	       NUMBER(t.renames), NUMBER(t.holds), NUMBER(t.walked), NUMBER(t.compared), NUMBER(t.most),
+	       NUMBER(t.widens), NUMBER(t.below), NUMBER(t.tried), NUMBER(t.complex));
+	printf("oracle: %llu pairs of %llu policies, %llu verdicts, %llu differences, %llu allowed, %llu denied\n",
+	       NUMBER(t.pairs), NUMBER(t.policies), NUMBER(t.verdicts), NUMBER(t.differences), NUMBER(t.allowed),
+	       NUMBER(t.denied));
+	return is_one_sided(&t) || t.differences;
 }

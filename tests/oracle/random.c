@@ -247,29 +247,87 @@ void rf_random_policy(struct rf_random *r, enum rf_automaton_kind kind, struct r
 	}
 }
 
+static size_t put_names(const struct rf_random_names *names, unsigned int from, unsigned int to, char *path)
+{
+	struct text t = {path, 0};
+
+	for (unsigned int i = from; i < to; i++) {
+		put(&t, "/");
+		put(&t, names->name[i]);
+	}
+	return t.n;
+}
+
+static void change_one(struct rf_random *r, struct rf_random_names *names)
+{
+	if (one_in(r, 4) && names->n)
+		random_name(r, names->name[rf_random_below(r, names->n)]);
+	if (one_in(r, 6) && names->n) {
+		char *name = names->name[rf_random_below(r, names->n)];
+
+		name[rf_random_below(r, (unsigned int)strlen(name))] = 'x';
+	}
+}
+
 size_t rf_random_path(struct rf_random *r, const struct rf_random_policy *policy, char path[RF_RANDOM_PATH])
 {
 	struct rf_random_names names = policy->model[rf_random_below(r, RF_RANDOM_MODELS)];
-	struct text t = {path, 0};
+	size_t len;
 
 	while (one_in(r, 4) && names.n)
 		names.n--;
 	while (one_in(r, 4) && names.n < RF_RANDOM_DEPTH)
 		random_name(r, names.name[names.n++]);
-	if (one_in(r, 4) && names.n)
-		random_name(r, names.name[rf_random_below(r, names.n)]);
-	if (one_in(r, 6) && names.n) {
-		char *name = names.name[rf_random_below(r, names.n)];
+	change_one(r, &names);
+	len = put_names(&names, 0, names.n, path);
+	if (!len)
+		path[len++] = '/';
+	return len;
+}
 
-		name[rf_random_below(r, (unsigned int)strlen(name))] = 'x';
+size_t rf_random_continuation(struct rf_random *r, const struct rf_random_policy *policy,
+			      char below[RF_RANDOM_PATH + 1])
+{
+	struct rf_random_names names = policy->model[rf_random_below(r, RF_RANDOM_MODELS)];
+	unsigned int from = rf_random_below(r, names.n + 1), to;
+	size_t len;
+
+	if (from == names.n && names.n < RF_RANDOM_DEPTH)
+		random_name(r, names.name[names.n++]);
+	from = from < names.n ? from : 0;
+	if (one_in(r, 2))
+		change_one(r, &names);
+	to = one_in(r, 2) ? names.n : from + 1 + rf_random_below(r, names.n - from);
+	len = put_names(&names, from, to, below);
+	below[len] = '\0';
+	return len;
+}
+
+bool rf_random_rename(struct rf_random *r, const struct rf_random_policy *policy, char old[RF_RANDOM_PATH + 1],
+		      char new[RF_RANDOM_PATH + 1])
+{
+	char name[RF_RANDOM_NAME + 1], *last;
+	size_t len;
+
+	do
+		len = rf_random_path(r, policy, old);
+	while (len == 1);
+	old[len] = '\0';
+	do
+		len = rf_random_path(r, policy, new);
+	while (len == 1);
+	new[len] = '\0';
+	if (one_in(r, 3)) {
+		strcpy(new, old);
+		last = strrchr(new, '/') + 1;
+		random_name(r, name);
+		strcpy(last, name);
+		if (one_in(r, 2)) {
+			strcpy(new, old);
+			strcpy(old + (last - new), name);
+		}
 	}
-	for (unsigned int i = 0; i < names.n; i++) {
-		put(&t, "/");
-		put(&t, names.name[i]);
-	}
-	if (!t.n)
-		put(&t, "/");
-	return t.n;
+	return !one_in(r, 4);
 }
 
 void rf_random_addr(struct rf_random *r, const struct rf_random_policy *policy, struct rf_random_addr *ret)

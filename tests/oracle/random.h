@@ -45,4 +45,10 @@ unsigned int rf_random_below(struct rf_random *r, unsigned int n);
 void rf_random_policy(struct rf_random *r, enum rf_automaton_kind kind, struct rf_random_policy *ret);
 /* Writes an absolute path ("/" for the root), returns its length; not terminated. */
 size_t rf_random_path(struct rf_random *r, const struct rf_random_policy *policy, char path[RF_RANDOM_PATH]);
+/* What may follow a directory's name: names of a model, some changed, each with a '/' before it; terminated. */
+size_t rf_random_continuation(struct rf_random *r, const struct rf_random_policy *policy,
+			      char below[RF_RANDOM_PATH + 1]);
+/* Two names to rename between: of any two objects, or of one beside the other; terminated. Whether of a directory. */
+bool rf_random_rename(struct rf_random *r, const struct rf_random_policy *policy, char old[RF_RANDOM_PATH + 1],
+		      char new[RF_RANDOM_PATH + 1]);
 void rf_random_addr(struct rf_random *r, const struct rf_random_policy *policy, struct rf_random_addr *ret);

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # run.sh [TEST...]: every unit test, or those named (test_policy), with gcc and with clang, under ASan and UBSan;
-# then 300,000 pairs of the oracle. CHECK_CC="gcc" keeps to one compiler. Closes with "N passed, N failed".
+# then 1,000,000 pairs of the oracle. CHECK_CC="gcc" keeps to one compiler. Closes with "N passed, N failed".
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 build=${BUILD:-build}
@@ -36,7 +36,7 @@ count() { # PROGRAM
 }
 
 oracle() { # PROGRAM
-	if timeout 600 "$1" --seed 1 --pairs 300000 >"$1.tap" 2>&1; then
+	if timeout 600 "$1" --seed 1 --pairs 1000000 >"$1.tap" 2>&1; then
 		passed=$((passed + 1))
 		echo "ok      $1: $(tail -n 1 "$1.tap")"
 	else
