@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Two inputs in one target.
- *   Fields ended by NUL: "+GLOB" allows, "-GLOB" denies, "@PATH" asks. Image and oracle must agree.
+ *   Fields ended by NUL: "+GLOB" allows, "-GLOB" denies, "@PATH" asks, "~OLD\nNEW\nBELOW" asks what a rename would
+ *   widen, of a file (no BELOW) and of a directory. Image and oracle must agree; BELOW must not be what the image missed.
  *   "I" and the cells of an image: what rf_image_check() accepts must stay inside, whatever is asked.
  */
 #include <errno.h>
@@ -51,31 +52,84 @@ static bool is_modest(const char *glob, size_t len)
 	return len <= GLOB_MAX && wild <= WILD_MAX;
 }
 
-static void ask(const struct rf_pattern *patterns, size_t n, const char *path, size_t len)
+/* The image of some patterns; NULL: they take too many states. Caller frees. */
+static union rf_cell *compile(const struct rf_pattern *patterns, size_t n, size_t *ret_n)
 {
 	__cleanup(rf_automaton_free) struct rf_automaton *path_automaton = NULL, *addr_automaton = NULL;
 	struct rf_automaton *automata[RF_AUTOMATON_MAX];
-	__cleanup(freep) union rf_cell *cells = NULL;
 	struct rf_image header = {.rules = PATTERNS_MAX};
-	struct rf_decision got, want;
-	size_t cells_n, blamed = 0;
+	union rf_cell *cells = NULL;
+	size_t blamed = 0;
 	int err;
 
 	err = rf_automaton_build(RF_AUTOMATON_PATH, patterns, n, 2000, &path_automaton, &blamed);
 	require(!err || err == -E2BIG);
 	require(blamed < PATTERNS_MAX);
 	if (err)
-		return;
+		return NULL;
 	require(!rf_automaton_build(RF_AUTOMATON_ADDR, NULL, 0, 1, &addr_automaton, &blamed));
 	automata[RF_AUTOMATON_PATH] = path_automaton;
 	automata[RF_AUTOMATON_ADDR] = addr_automaton;
-	require(!rf_image_layout(&header, automata, &cells, &cells_n));
-	require(!rf_image_check(cells, cells_n));
-	for (unsigned int access = RF_FILE_READ; access <= RF_FILE_WRITE; access++) {
-		got = rf_image_path(cells, cells_n, access, path, len);
-		want = oracle_path(patterns, n, access, path, len);
-		require(got.allow == want.allow && got.rule == want.rule);
+	require(!rf_image_layout(&header, automata, &cells, ret_n));
+	require(!rf_image_check(cells, *ret_n));
+	return cells;
+}
+
+static void ask(const struct rf_pattern *patterns, size_t n, const char *path, size_t len)
+{
+	size_t cells_n;
+	__cleanup(freep) union rf_cell *cells = compile(patterns, n, &cells_n);
+	struct rf_verdicts want;
+
+	if (!cells)
+		return;
+	oracle_path_all(patterns, n, path, len, &want);
+	for (unsigned int access = RF_FILE_READ; access <= RF_NET_UNIX; access++) {
+		struct rf_decision got = rf_image_path(cells, cells_n, access, path, len);
+
+		require(got.allow == (want.allow >> access & 1) && got.rule == want.rule[access]);
 	}
+}
+
+static void check_second(const struct rf_pattern *patterns, size_t n, const union rf_cell *cells, size_t cells_n,
+			 const char *old, const char *new, const char *below)
+{
+	bool directory = *below, widens = oracle_gained(patterns, n, old, new, "") ||
+					  (directory && oracle_gained(patterns, n, old, new, below));
+	struct rf_second_name got;
+
+	require(!rf_image_second_name(cells, cells_n, old, strlen(old), new, strlen(new), directory, &got));
+	require(got.answer == RF_INCLUSION_HOLDS ? !widens && !got.gained
+						 : directory || got.answer == RF_INCLUSION_WIDENS);
+	if (got.answer == RF_INCLUSION_WIDENS)
+		require(got.gained && oracle_gained(patterns, n, old, new, got.below) == got.gained);
+}
+
+static void ask_second(const struct rf_pattern *patterns, size_t n, const char *text, size_t len)
+{
+	char copy[3 * PATH_MAX_HERE + 3], *part[3] = {copy, NULL, NULL};
+	__cleanup(freep) union rf_cell *cells = NULL;
+	size_t cells_n;
+
+	if (len >= sizeof(copy))
+		return;
+	memcpy(copy, text, len);
+	copy[len] = '\0';
+	for (int i = 1; i < 3; i++) {
+		part[i] = strchr(part[i - 1], '\n');
+		if (!part[i])
+			return;
+		*part[i]++ = '\0';
+	}
+	for (int i = 0; i < 3; i++) {
+		if (!is_path(part[i], strlen(part[i])) || !part[i][1])
+			return;
+	}
+	cells = compile(patterns, n, &cells_n);
+	if (!cells)
+		return;
+	check_second(patterns, n, cells, cells_n, part[0], part[1], part[2]);
+	check_second(patterns, n, cells, cells_n, part[1], part[0], "");
 }
 
 static void policy(const char *text, size_t size)
@@ -94,6 +148,10 @@ static void policy(const char *text, size_t size)
 				ask(patterns, n, text + 1, len - 1);
 			continue;
 		}
+		if (text[0] == '~') {
+			ask_second(patterns, n, text + 1, len - 1);
+			continue;
+		}
 		if (rf_glob_check(text + 1, len - 1, &offset, &why)) {
 			require(offset <= len && why);
 			continue;
@@ -101,9 +159,21 @@ static void policy(const char *text, size_t size)
 		if (n == PATTERNS_MAX || !is_modest(text + 1, len - 1))
 			continue;
 		patterns[n] = (struct rf_pattern){.glob = text + 1, .len = len - 1, .rule = (uint16_t)n};
-		patterns[n].accesses = n % 3 ? 3 : 1;
+		patterns[n].accesses = (n % 3 ? 3 : 1) | (n & 1 ? 1 << RF_NET_UNIX : 0);
 		patterns[n++].allow = text[0] == '+';
 	}
+}
+
+/* Whatever such an image makes of it, the walk must stay inside and come to its end. */
+static void walk_pairs(const union rf_cell *cells, uint32_t to)
+{
+	static struct rf_inclusion w;
+	unsigned int steps = 0;
+
+	rf_inclusion_start(cells, RF_CELLS_MASK, &w, 0, ((const struct rf_image *)cells)->automaton[0].start, to);
+	while (rf_inclusion_step(cells, RF_CELLS_MASK, &w))
+		require(++steps < RF_INCLUSION_STEPS);
+	require(w.n <= RF_PAIRS_MAX && w.answer != RF_INCLUSION_OPEN);
 }
 
 static void image(const uint8_t *data, size_t size)
@@ -129,6 +199,8 @@ static void image(const uint8_t *data, size_t size)
 				require(to >= a->start && to < end && (to - a->start) % 2 == 0);
 			}
 			memcpy(&record, rf_state_verdicts(cells, RF_CELLS_MASK, 0, s), sizeof(record));
+			if (!k && s < a->start + 4)
+				walk_pairs(cells, s);
 		}
 	}
 }
