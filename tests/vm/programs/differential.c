@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * differential [--paths N] [--addresses N] [--seed S]: random policies against the kernel. Each policy becomes an image
- * in the kernel, a tagged child opens real files (reads, and writes what is no directory) or connects sockets, and the
- * kernel's verdict, the userspace evaluator's and the oracle's must be the same. Of each denial the event must name
- * the path, the access and the rule that the oracle names.
+ * in the kernel, a tagged child opens real files (reads, and writes what is no directory), renames and links, or
+ * connects sockets, and the kernel's verdict, the userspace evaluator's and the oracle's must be the same. Of each
+ * denial the event must name the path, the access, the reason and the rule that the oracle names.
+ *
+ * Directories are renamed onto others that are not empty: what our hook lets pass ends in ENOTEMPTY, and all stays in
+ * its place. Files are renamed or linked, and the parent takes that back. Some directories are mounts of their own.
  */
 #include <netinet/in.h>
 #include <sys/mount.h>
@@ -17,7 +20,9 @@
 #define OWN 220 /* paths drawn for a policy; equal ones count once */
 #define POOL 220 /* paths of former policies that are asked besides */
 #define ASKED (OWN + POOL)
-#define PATH_BYTES (sizeof(TREE) + RF_RANDOM_PATH)
+#define RENAMES 120
+#define CONTINUATIONS 12 /* below a directory, that the oracle tries where nothing is said to widen */
+#define PATH_BYTES (sizeof(TREE) + RF_RANDOM_PATH + sizeof("/kept"))
 
 struct question {
 	uint16_t len;
@@ -27,22 +32,37 @@ struct question {
 	int result[2]; /* errno of reading (or connecting) and of writing; -1: not asked */
 };
 
+struct second_name {
+	struct question old, new;
+	bool directory, link;
+	int result;
+};
+
 static struct sheet {
-	unsigned int n;
+	unsigned int n, n_renames;
 	bool addresses;
 	struct question q[ASKED];
+	struct second_name rename[RENAMES];
 } * sheet;
+
+/* Filesystems of their own, so that paths begin at several mount points; frequent names of the generator. */
+static const char *const mounts[] = {TREE, TREE "/a", TREE "/a/b", TREE "/c"};
+#define MOUNTS (sizeof(mounts) / sizeof(mounts[0]))
 
 struct tally {
 	unsigned long pairs, verdicts, allowed, denied, differences, events, wrong_events, policies;
 };
 
-static struct tally paths, addresses;
+static struct tally paths, renames, addresses;
+static struct {
+	unsigned long holds, walked, widens, below, too_complex;
+} found;
 /* Denials that the oracle expects, in the order in which the child asks. */
 static struct {
 	const struct question *q;
 	uint16_t access, rule;
-} expected[2 * ASKED];
+	uint8_t reason;
+} expected[2 * ASKED + RENAMES];
 static unsigned int n_expected, n_seen;
 static int to_child[2], from_child[2];
 
@@ -51,7 +71,7 @@ static unsigned int n_pool;
 
 static void say(const char *what, const struct question *q, const struct rf_random_policy *policy)
 {
-	if ((paths.differences + paths.wrong_events + addresses.differences) > 5)
+	if ((paths.differences + paths.wrong_events + addresses.differences + renames.differences) > 5)
 		return;
 	printf("# %s: ", what);
 	for (unsigned int i = 0; i < q->len; i++)
@@ -95,6 +115,11 @@ static int try_connect(const struct rf_random_addr *a)
 	return result;
 }
 
+static int try_second_name(const struct second_name *s)
+{
+	return (s->link ? link : rename)(s->old.path, s->new.path) ? errno : 0;
+}
+
 /* The tagged one: answers sheets until the pipe ends. */
 static void child(const char *cgroup)
 {
@@ -109,6 +134,8 @@ static void child(const char *cgroup)
 			q->result[0] = sheet->addresses ? try_connect(&q->addr) : try_open(q->path, O_RDONLY);
 			q->result[1] = sheet->addresses || q->directory ? -1 : try_open(q->path, O_WRONLY);
 		}
+		for (unsigned int i = 0; i < sheet->n_renames; i++)
+			sheet->rename[i].result = try_second_name(&sheet->rename[i]);
 		token = 1;
 	} while (write(from_child[1], &token, 1) == 1 && read(to_child[0], &token, 1) == 1);
 	_exit(0);
@@ -135,7 +162,8 @@ static void on_event(const struct rf_event *e)
 		return;
 	}
 	q = expected[at].q;
-	same = e->access == expected[at].access && e->rule == expected[at].rule && e->verdict == RF_DENY;
+	same = e->access == expected[at].access && e->rule == expected[at].rule && e->verdict == RF_DENY &&
+	       e->reason == expected[at].reason;
 	if (!sheet->addresses)
 		same = same && e->path_len == q->len && !memcmp(e->data, q->path, q->len);
 	else
@@ -148,6 +176,19 @@ static void on_event(const struct rf_event *e)
 	}
 }
 
+static void expect(const struct question *q, uint16_t access, uint16_t rule, uint8_t reason)
+{
+	expected[n_expected].q = q;
+	expected[n_expected].access = access;
+	expected[n_expected].rule = rule;
+	expected[n_expected++].reason = reason;
+}
+
+static uint8_t reason_of(uint16_t rule)
+{
+	return rule == RF_RULE_NONE ? RF_REASON_NO_RULE : RF_REASON_RULE;
+}
+
 /* One verdict of the kernel against the two of userspace. */
 static void compare(struct tally *t, const struct question *q, const struct rf_random_policy *policy, int result,
 		    uint16_t access, struct rf_decision image, struct rf_decision oracle)
@@ -156,11 +197,8 @@ static void compare(struct tally *t, const struct question *q, const struct rf_r
 
 	t->verdicts++;
 	oracle.allow ? t->allowed++ : t->denied++;
-	if (!oracle.allow) {
-		expected[n_expected].q = q;
-		expected[n_expected].access = access;
-		expected[n_expected++].rule = oracle.rule;
-	}
+	if (!oracle.allow)
+		expect(q, access, oracle.rule, reason_of(oracle.rule));
 	if (kernel == oracle.allow && image.allow == oracle.allow && image.rule == oracle.rule &&
 	    (sheet->addresses || !kernel || !result))
 		return;
@@ -196,6 +234,85 @@ static void check(struct tally *t, const struct rf_random_policy *policy, const 
 					oracle_path(policy->patterns, policy->n, access, q->path, q->len));
 		}
 	}
+}
+
+/* Is what the image says of widening what the oracle sees? */
+static bool oracle_agrees(struct rf_random *r, const struct rf_random_policy *policy, const struct second_name *s,
+			  const struct rf_second_name *says)
+{
+	char below[RF_RANDOM_PATH + 1] = "";
+
+	if (says->answer == RF_INCLUSION_TOO_COMPLEX)
+		return s->directory;
+	if (says->answer == RF_INCLUSION_WIDENS)
+		return says->gained && oracle_gained(policy->patterns, policy->n, s->old.path, s->new.path,
+						     says->below) == says->gained;
+	for (int i = 0; i <= (s->directory ? CONTINUATIONS : 0); i++) {
+		if (i)
+			rf_random_continuation(r, policy, below);
+		if (oracle_gained(policy->patterns, policy->n, s->old.path, s->new.path, below))
+			return false;
+	}
+	return true;
+}
+
+/* What the kernel must answer: 0, EACCES or EXDEV. */
+static int answer_of(const struct rf_random_policy *policy, const struct second_name *s,
+		     const struct rf_second_name *says)
+{
+	const struct question *asked[] = {&s->new, &s->old};
+	static const uint16_t access[] = {RF_FILE_CREATE, RF_FILE_DELETE};
+
+	for (int i = 0; i < (s->link ? 1 : 2); i++) {
+		struct rf_decision d =
+			oracle_path(policy->patterns, policy->n, access[i], asked[i]->path, asked[i]->len);
+
+		if (!d.allow) {
+			expect(asked[i], access[i], d.rule, reason_of(d.rule));
+			return EACCES;
+		}
+	}
+	if (says->answer == RF_INCLUSION_HOLDS)
+		return 0;
+	expect(&s->new, RF_FILE_CREATE, RF_RULE_NONE,
+	       says->answer == RF_INCLUSION_WIDENS ? RF_REASON_WIDENING : RF_REASON_TOO_COMPLEX);
+	return EXDEV;
+}
+
+static void check_rename(struct rf_random *r, const struct rf_random_policy *policy, const struct second_name *s,
+			 const union rf_cell *cells, size_t n)
+{
+	struct rf_second_name says;
+	int want, got = s->result == ENOTEMPTY && s->directory ? 0 : s->result;
+
+	if (rf_image_second_name(cells, n, s->old.path, s->old.len, s->new.path, s->new.len, s->directory, &says))
+		fence_die("no memory");
+	want = answer_of(policy, s, &says);
+	renames.pairs++;
+	renames.verdicts++;
+	want ? renames.denied++ : renames.allowed++;
+	found.holds += !want;
+	found.walked += !want && says.pairs;
+	found.widens += want == EXDEV;
+	found.below += want == EXDEV && says.len;
+	found.too_complex += want == EXDEV && says.answer == RF_INCLUSION_TOO_COMPLEX;
+	if (got == want && (!s->directory || s->result) && oracle_agrees(r, policy, s, &says))
+		return;
+	renames.differences++;
+	say("difference in a rename from", &s->old, policy);
+	say("to", &s->new, NULL);
+	printf("#   %s: kernel %s, wanted %s; image: answer %d, gains %#llx below \"%s\"\n",
+	       s->directory ? "directory" : "file", strerror(s->result), strerror(want), says.answer,
+	       (unsigned long long)says.gained, says.below);
+}
+
+/* Takes back what the child was allowed. */
+static void undo(const struct second_name *s)
+{
+	if (s->directory || s->result)
+		return;
+	if (s->link ? unlink(s->new.path) : rename(s->new.path, s->old.path))
+		fence_die(s->new.path);
 }
 
 /* Makes a path unless one of its directories is a file already; whether it can be asked about. */
@@ -247,6 +364,82 @@ static void draw_paths(struct rf_random *r, const struct rf_random_policy *polic
 			continue;
 		pool[n_pool < 4096 ? n_pool++ : rf_random_below(r, 4096)] = *q;
 		sheet->n++;
+	}
+}
+
+static bool is_below(const char *path, const char *dir)
+{
+	size_t len = strlen(dir);
+
+	return !strncmp(path, dir, len) && (!path[len] || path[len] == '/');
+}
+
+static size_t mount_of(const char *path)
+{
+	size_t mount = 0;
+
+	for (size_t i = 1; i < MOUNTS; i++)
+		if (is_below(path, mounts[i]))
+			mount = i;
+	return mount;
+}
+
+static bool is_mount(const char *path)
+{
+	return !strcmp(path, mounts[mount_of(path)]);
+}
+
+static bool is_there(const char *path)
+{
+	struct stat st;
+
+	return !lstat(path, &st);
+}
+
+/* Makes a directory with a file in it. */
+static bool make_directory(struct question *q)
+{
+	char kept[PATH_BYTES];
+	struct question inside = *q;
+
+	snprintf(kept, sizeof(kept), "%s", q->path);
+	inside.len = (uint16_t)snprintf(inside.path, sizeof(inside.path), "%s/kept", kept);
+	return inside.len < sizeof(inside.path) && make_path(&inside) && !inside.directory;
+}
+
+/* Can it be asked beside the others, so that our hook is all that can refuse it? */
+static bool make_second_name(struct second_name *s)
+{
+	if (is_mount(s->old.path) || is_mount(s->new.path) || mount_of(s->old.path) != mount_of(s->new.path) ||
+	    is_below(s->old.path, s->new.path) || is_below(s->new.path, s->old.path))
+		return false;
+	if (s->directory)
+		return make_directory(&s->old) && make_directory(&s->new);
+	for (unsigned int i = 0; i < sheet->n_renames; i++) {
+		const struct second_name *other = &sheet->rename[i];
+
+		if (!strcmp(s->old.path, other->old.path) || !strcmp(s->old.path, other->new.path) ||
+		    is_below(other->old.path, s->new.path) || is_below(other->new.path, s->new.path))
+			return false;
+	}
+	if (is_there(s->new.path) || !make_path(&s->old) || s->old.directory || !make_path(&s->new))
+		return false;
+	return !unlink(s->new.path) && is_there(s->old.path);
+}
+
+static void draw_renames(struct rf_random *r, const struct rf_random_policy *policy)
+{
+	char old[RF_RANDOM_PATH + 1], new[RF_RANDOM_PATH + 1];
+
+	sheet->n_renames = 0;
+	for (int i = 0; i < RENAMES; i++) {
+		struct second_name *s = &sheet->rename[sheet->n_renames];
+
+		s->directory = rf_random_rename(r, policy, old, new);
+		s->link = !s->directory && rf_random_below(r, 2);
+		s->old.len = (uint16_t)snprintf(s->old.path, sizeof(s->old.path), TREE "%s", old);
+		s->new.len = (uint16_t)snprintf(s->new.path, sizeof(s->new.path), TREE "%s", new);
+		sheet->n_renames += make_second_name(s);
 	}
 }
 
@@ -308,15 +501,32 @@ static void one_policy(struct fence *f, struct rf_random *r, bool of_addresses)
 	f->base = base;
 	rf_enforcer_drop_image(f->e, old);
 	sheet->addresses = of_addresses;
+	sheet->n_renames = 0;
 	of_addresses ? draw_addresses(r, &policy) : draw_paths(r, &policy);
+	if (!of_addresses)
+		draw_renames(r, &policy);
 	n_expected = n_seen = 0;
 	ask_child();
 	check(t, &policy, cells, n);
+	for (unsigned int i = 0; i < sheet->n_renames; i++) {
+		undo(&sheet->rename[i]);
+		check_rename(r, &policy, &sheet->rename[i], cells, n);
+	}
 	fence_drain(f);
 	if (n_seen != n_expected)
 		t->wrong_events++;
 	t->policies++;
 	free(cells);
+}
+
+static void judge_renames(void)
+{
+	fence_ok(!renames.differences, "renames: %lu pairs, %lu differences", renames.pairs, renames.differences);
+	fence_ok(found.holds * 20 > renames.pairs && found.walked * 200 > renames.pairs &&
+			 found.widens * 50 > renames.pairs && found.below * 400 > renames.pairs,
+		 "renames: %lu allowed (%lu after a walk), %lu widen (%lu below, %lu too complex), %lu denied by rules",
+		 found.holds, found.walked, found.widens, found.below, found.too_complex,
+		 renames.pairs - found.holds - found.widens);
 }
 
 static void judge(const char *what, const struct tally *t)
@@ -325,15 +535,19 @@ static void judge(const char *what, const struct tally *t)
 		 t->policies, t->verdicts, t->differences);
 	fence_ok(t->allowed * 5 > t->verdicts && t->denied * 5 > t->verdicts,
 		 "%s: both verdicts are frequent: %lu allowed, %lu denied", what, t->allowed, t->denied);
-	fence_ok(t->events == t->denied && !t->wrong_events, "%s: %lu events for %lu denials, %lu wrong", what,
-		 t->events, t->denied, t->wrong_events);
+	fence_ok(t->events == t->denied + (t == &paths) * renames.denied && !t->wrong_events,
+		 "%s: %lu events for %lu denials, %lu wrong", what, t->events,
+		 t->denied + (t == &paths) * renames.denied, t->wrong_events);
 }
 
 static void start(struct fence *f)
 {
 	fence_mkdirs(TREE);
-	if (mount("differential", TREE, "tmpfs", 0, "size=1g,nr_inodes=0"))
-		fence_die("mount");
+	for (size_t i = 0; i < MOUNTS; i++) {
+		fence_mkdirs(mounts[i]);
+		if (mount("differential", mounts[i], "tmpfs", 0, "size=1g,nr_inodes=0"))
+			fence_die(mounts[i]);
+	}
 	fence_open(f);
 	f->on_event = on_event;
 	sheet = fence_shared(sizeof(*sheet));
@@ -365,14 +579,15 @@ int main(int argc, char **argv)
 	}
 	printf("# seed %llu\n", (unsigned long long)r.state);
 	start(&f);
-	while (paths.pairs < want_paths)
+	while (paths.pairs + renames.pairs < want_paths)
 		one_policy(&f, &r, false);
 	judge("paths", &paths);
+	judge_renames();
 	while (addresses.pairs < want_addresses)
 		one_policy(&f, &r, true);
 	judge("addresses", &addresses);
-	fence_ok(fence_run(&f).denied == paths.denied + addresses.denied, "the kernel counted %llu denials",
-		 (unsigned long long)fence_run(&f).denied);
+	fence_ok(fence_run(&f).denied == paths.denied + renames.denied + addresses.denied,
+		 "the kernel counted %llu denials", (unsigned long long)fence_run(&f).denied);
 	close(to_child[1]);
 	wait(NULL);
 	fence_books(&f);
