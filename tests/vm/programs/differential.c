@@ -413,15 +413,18 @@ static bool make_second_name(struct second_name *s)
 	if (is_mount(s->old.path) || is_mount(s->new.path) || mount_of(s->old.path) != mount_of(s->new.path) ||
 	    is_below(s->old.path, s->new.path) || is_below(s->new.path, s->old.path))
 		return false;
-	if (s->directory)
-		return make_directory(&s->old) && make_directory(&s->new);
 	for (unsigned int i = 0; i < sheet->n_renames; i++) {
 		const struct second_name *other = &sheet->rename[i];
 
-		if (!strcmp(s->old.path, other->old.path) || !strcmp(s->old.path, other->new.path) ||
-		    is_below(other->old.path, s->new.path) || is_below(other->new.path, s->new.path))
+		/* What is made now must not stand where a file is to go, nor the other way round. */
+		if ((!other->directory || !s->directory) &&
+		    (is_below(s->old.path, other->old.path) || is_below(s->old.path, other->new.path) ||
+		     is_below(s->new.path, other->old.path) || is_below(s->new.path, other->new.path) ||
+		     is_below(other->old.path, s->new.path) || is_below(other->new.path, s->new.path)))
 			return false;
 	}
+	if (s->directory)
+		return make_directory(&s->old) && make_directory(&s->new);
 	if (is_there(s->new.path) || !make_path(&s->old) || s->old.directory || !make_path(&s->new))
 		return false;
 	return !unlink(s->new.path) && is_there(s->old.path);
