@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * May a directory get another name without widening? Everything that state `to` allows must be allowed by state `from`,
- * for whatever name follows. A walk over pairs of states: what the same bytes lead to from the one and from the other.
- * Pairs that can't differ in the wrong way are left out: states that allow alike, and a new one that is dead.
+ * for whatever name follows; and what may be made below `from` must be something that may be made below `to`, for it
+ * comes along. A walk over pairs of states: what the same bytes lead to from the one and from the other. Pairs of states
+ * that allow alike can't differ and are left out.
  *
  * Names are never empty, so no '/' follows a '/', and a path that ends in one is no object. Other bytes are taken to
  * follow freely, although a path holds no NUL, no "." and no name beyond NAME_MAX: a rule that only tells these apart
@@ -35,7 +36,7 @@ struct rf_pair {
 
 struct rf_inclusion {
 	__u32 image;
-	__u32 n_classes, dead; /* of struct rf_automaton_header */
+	__u32 n_classes; /* of struct rf_automaton_header */
 	__u32 slash; /* class of '/' */
 	__u32 answer; /* enum rf_inclusion_answer */
 	__u32 n; /* pairs met */
@@ -53,6 +54,15 @@ static inline __attribute__((always_inline)) __u64 rf_gained(const union rf_cell
 							     __u32 from, __u32 to)
 {
 	return rf_state_verdicts(cells, mask, image, to)->allow & ~rf_state_verdicts(cells, mask, image, from)->allow;
+}
+
+/* The same of a name below a directory that moves, and create if only `from` allows it: the name would be made anyway. */
+static inline __attribute__((always_inline)) __u64 rf_gained_below(const union rf_cell *cells, __u32 mask, __u32 image,
+								   __u32 from, __u32 to)
+{
+	__u64 lost = rf_gained(cells, mask, image, to, from);
+
+	return rf_gained(cells, mask, image, from, to) | (lost & RF_ACCESS_BIT(RF_FILE_CREATE));
 }
 
 /* Equal states, and those that differ only in the rules that decide: there is nothing to walk over. */
@@ -99,7 +109,6 @@ rf_inclusion_start(const union rf_cell *cells, __u32 mask, struct rf_inclusion *
 
 	w->image = image;
 	w->n_classes = a->n_classes;
-	w->dead = a->dead;
 	w->slash = slash;
 	w->answer = RF_INCLUSION_OPEN;
 	w->n = w->at = w->class = 0;
@@ -108,7 +117,7 @@ rf_inclusion_start(const union rf_cell *cells, __u32 mask, struct rf_inclusion *
 		*(volatile __u64 *)&w->slots[i] = 0;
 	from = rf_step_class(cells, mask, image, from, slash);
 	to = rf_step_class(cells, mask, image, to, slash);
-	if (!rf_alike(cells, mask, image, from, to) && to != w->dead)
+	if (!rf_alike(cells, mask, image, from, to))
 		rf_inclusion_add(w, from | RF_PAIR_SLASH, to);
 }
 
@@ -129,8 +138,8 @@ static inline __attribute__((always_inline)) __u32 rf_inclusion_step(const union
 	if (!slash || !(pair->from & RF_PAIR_SLASH)) {
 		from = rf_step_class(cells, mask, image, from, class);
 		to = rf_step_class(cells, mask, image, to, class);
-		if (!rf_alike(cells, mask, image, from, to) && to != w->dead) {
-			if (!slash && rf_gained(cells, mask, image, from, to)) {
+		if (!rf_alike(cells, mask, image, from, to)) {
+			if (!slash && rf_gained_below(cells, mask, image, from, to)) {
 				w->answer = RF_INCLUSION_WIDENS;
 				return 0;
 			}

@@ -203,7 +203,8 @@ uint64_t oracle_gained(const struct rf_pattern *patterns, size_t n, const char *
 		oracle_path_all(patterns, n, path, strlen(path), &verdicts[i]);
 		free(path);
 	}
-	return verdicts[1].allow & ~verdicts[0].allow;
+	return (verdicts[1].allow & ~verdicts[0].allow) |
+	       (*below ? verdicts[0].allow & ~verdicts[1].allow & RF_ACCESS_BIT(RF_FILE_CREATE) : 0);
 }
 
 static bool in_range(const struct rf_addr_range *range, uint8_t family, const uint8_t *addr, uint8_t protocol,

@@ -15,7 +15,10 @@ struct rf_decision oracle_path(const struct rf_pattern *patterns, size_t n, unsi
 /* The same for every access at once. */
 void oracle_path_all(const struct rf_pattern *patterns, size_t n, const char *path, size_t len,
 		     struct rf_verdicts *ret);
-/* What is allowed at new + below and not at old + below: bits. below: "" or names, each with a '/' before it. */
+/*
+ * What is allowed at new + below and not at old + below: bits; with below, create too if it is allowed at the old place
+ * only. below: "" or names, each with a '/' before it.
+ */
 uint64_t oracle_gained(const struct rf_pattern *patterns, size_t n, const char *old, const char *new,
 		       const char *below);
 /* The address as it is, before rf_addr_key() makes one of mapped and unspecified ones. port: host order. */

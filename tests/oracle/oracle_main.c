@@ -250,7 +250,7 @@ static bool is_one_sided(const struct tally *t)
 {
 	if (t->allowed * 5 < t->verdicts || t->denied * 5 < t->verdicts || (t->denied - t->unruled) * 20 < t->verdicts)
 		fprintf(stderr, "oracle: verdicts too one-sided (%llu denied by no rule)", NUMBER(t->unruled));
-	else if (t->walked * 40 < t->renames || t->widens * 10 < t->renames || t->below * 50 < t->renames)
+	else if (t->walked * 60 < t->renames || t->widens * 10 < t->renames || t->below * 50 < t->renames)
 		fprintf(stderr, "oracle: renames too one-sided");
 	else if (t->tried * 3 < t->below)
 		fprintf(stderr, "oracle: the continuations it tries find too little");

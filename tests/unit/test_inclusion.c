@@ -17,6 +17,7 @@
 #define ALL 0x7f
 #define READ (1 << RF_FILE_READ)
 #define WRITE (1 << RF_FILE_WRITE)
+#define CREATE RF_ACCESS_BIT(RF_FILE_CREATE)
 #define UNIX (1 << RF_NET_UNIX)
 
 struct image {
@@ -100,12 +101,34 @@ static void hooks_stay_denied(void **state)
 		{"/w/a", "/t/a", true, READ, "/.env"},
 		{"/w/a", "/t/a", false, 0, ""},
 		{"/w/.git", "/t/.git", true, READ, "/.env"},
-		/* nothing is allowed there */
-		{"/w/a", "/elsewhere", true, 0, ""},
+		/* nothing is allowed there, so nothing may be made there */
+		{"/w/a", "/elsewhere", true, CREATE, "/a"},
+		{"/w/a", "/elsewhere", false, 0, ""},
 		{"/elsewhere", "/w/a", true, ALL, ""},
 		{"/elsewhere", "/other", true, 0, ""},
 		{"/", "/", true, 0, ""},
 		{"/", "/w", true, ALL, ""},
+	};
+
+	(void)state;
+	check(patterns, COUNT(patterns), expected, COUNT(expected));
+}
+
+/* What a directory holds comes along, so its names must be ones that may be made. */
+static void names_come_along(void **state)
+{
+	static const struct rf_pattern patterns[] = {
+		PATTERN("/w/**", ALL, true, 0),
+		PATTERN("/w/.kiro/hooks/**", ALL & ~READ, false, 1),
+		PATTERN("/w/kept/**", CREATE, false, 2),
+	};
+	static const struct expected expected[] = {
+		{"/w/full", "/w/.kiro", true, CREATE, "/hooks"},
+		{"/w/full", "/w/.kiro", false, 0, ""},
+		{"/w/full", "/w/kiro", true, 0, ""},
+		/* nothing may be made in kept either, whatever lies there */
+		{"/w/kept/full", "/w/kept/.kiro", true, 0, ""},
+		{"/w/kept", "/w/.kiro", true, CREATE, ""},
 	};
 
 	(void)state;
@@ -193,7 +216,8 @@ static uint32_t compare_names(size_t names, enum rf_inclusion_answer expected, e
 	for (size_t i = 0; i < names; i++) {
 		size_t len = (size_t)snprintf(text[i], sizeof(text[i]), "/b/**/%08x", (uint32_t)(i + 1) * 0x9e3779b1U);
 
-		patterns[i + 2] = (struct rf_pattern){.glob = text[i], .len = len, .accesses = ALL, .rule = 2};
+		patterns[i + 2] =
+			(struct rf_pattern){.glob = text[i], .len = len, .accesses = ALL & ~CREATE, .rule = 2};
 	}
 	image = image_of(patterns, names + 2);
 	ask(&image, "/a/x", "/b/x", true, &got);
@@ -230,11 +254,9 @@ static void bound(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(hooks_stay_denied),
-		cmocka_unit_test(each_access_counts),
-		cmocka_unit_test(deep_differences),
-		cmocka_unit_test(names_are_never_empty),
-		cmocka_unit_test(bound),
+		cmocka_unit_test(hooks_stay_denied),	 cmocka_unit_test(names_come_along),
+		cmocka_unit_test(each_access_counts),	 cmocka_unit_test(deep_differences),
+		cmocka_unit_test(names_are_never_empty), cmocka_unit_test(bound),
 	};
 
 	return cmocka_run_group_tests_name("inclusion", tests, NULL, NULL);

@@ -175,13 +175,15 @@ static void second_text(const struct rf_second_explanation *e, const char *acces
 		printf("  of %s, the new name allows nothing that the old one denies\n",
 		       e->directory ? "the directory and all below it" : "this file");
 	} else if (e->reason == RF_REASON_WIDENING) {
-		printf("  it would widen: %s of ", rf_access_name(e->access));
+		printf(e->makes ? "  it would bring along what may not be made there: %s of "
+				: "  it would widen: %s of ",
+		       rf_access_name(e->access));
 		cli_print(stdout, e->to, 0);
 		cli_print(stdout, below, 0);
-		printf(" would be allowed, of ");
+		printf(e->makes ? " is denied, of " : " would be allowed, of ");
 		cli_print(stdout, e->object, 0);
 		cli_print(stdout, below, 0);
-		printf(" it is denied\n");
+		printf(e->makes ? " it is allowed\n" : " it is denied\n");
 		say_rule("allowed", e->allows);
 		say_rule("denied", e->rule);
 	} else if (e->reason == RF_REASON_TOO_COMPLEX) {

@@ -77,8 +77,8 @@ struct rf_decision rf_image_path(const union rf_cell *cells, size_t n, unsigned 
 /*
  * Would a second name of an object (rename, link) widen, by abi/inclusion.h? old, new: paths as above; they need not
  * exist. answer is RF_INCLUSION_HOLDS, _WIDENS or _TOO_COMPLEX. Widening: at new + below, and at no shorter
- * continuation, the accesses of `gained` (bits) would be allowed that old + below denies; below is "" for the object
- * itself. 0 or -ENOMEM.
+ * continuation, the accesses of `gained` (bits) would be allowed that old + below denies, or a name that may be made
+ * there (file.create) would come to where it may not; below is "" for the object itself. 0 or -ENOMEM.
  */
 struct rf_second_name {
 	enum rf_inclusion_answer answer;

@@ -148,6 +148,6 @@ int rf_image_second_name(const union rf_cell *cells, size_t n, const char *old, 
 		from = rf_step(cells, mask, 0, classes, from, (uint8_t)ret->below[i]);
 		to = rf_step(cells, mask, 0, classes, to, (uint8_t)ret->below[i]);
 	}
-	ret->gained = rf_gained(cells, mask, 0, from, to);
+	ret->gained = rf_gained_below(cells, mask, 0, from, to);
 	return 0;
 }

@@ -190,7 +190,7 @@ static void denied_by(const struct rf_explanation *e, const struct rf_policy *p,
 	out->reason = out->rule ? RF_REASON_RULE : RF_REASON_NO_RULE;
 }
 
-/* One gained access, and the rules that decide it at the place where it would be. */
+/* One gained access, or the create that is lost, and the rules that decide it at both places. */
 static void denied_widening(const struct rf_policy *p, struct rf_second_explanation *out)
 {
 	const struct rf_second_name *name = &out->name;
@@ -207,7 +207,8 @@ static void denied_widening(const struct rf_policy *p, struct rf_second_explanat
 
 		snprintf(path, sizeof(path), "%s%s", *name->below && !strcmp(base, "/") ? "" : base, name->below);
 		decision = rf_image_path(p->cells, p->n_cells, out->access, path, strlen(path));
-		*(i ? &out->allows : &out->rule) = rule_of(p, &decision);
+		*(decision.allow ? &out->allows : &out->rule) = rule_of(p, &decision);
+		out->makes = i && !decision.allow;
 	}
 }
 

@@ -104,8 +104,9 @@ struct rf_second_explanation {
 	bool allow, directory;
 	enum rf_reason reason; /* of a denial: RULE, NO_RULE, WIDENING or TOO_COMPLEX */
 	unsigned int access; /* denied: of the name that a rule or none denies, or one that would be gained */
-	const struct rf_rule *rule; /* that decided; of WIDENING: that denies `access` under the old name; or NULL */
-	const struct rf_rule *allows; /* of WIDENING: the rule that would allow it under the new name */
+	bool makes; /* of WIDENING: not gained, but something that may be made under the old name only would come along */
+	const struct rf_rule *rule; /* that decided; of WIDENING: that denies `access` under the one name; or NULL */
+	const struct rf_rule *allows; /* of WIDENING: the rule that allows it under the other */
 	char object[4200], to[4200]; /* the names, as the kernel would see them */
 	struct rf_second_name name;
 };
