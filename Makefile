@@ -39,10 +39,13 @@ $(PROGRAMS):
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(CFLAGS) $^ -o $@ $(LDFLAGS) $(LIBS)
 
-# What tests and benchmarks run in a guest.
-TEST_PROGRAMS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/vm/programs/*.c tests/bench/programs/*.c))
+# What tests and benchmarks run in a guest: a program is one file, or a folder with a main.c.
+TEST_PROGRAMS := $(patsubst tests/%.c,$(BUILD)/tests/%,$(wildcard tests/vm/programs/*.c tests/bench/programs/*.c)) \
+	$(patsubst tests/%/main.c,$(BUILD)/tests/%,$(wildcard tests/vm/programs/*/main.c))
 tests: all $(TEST_PROGRAMS)
-$(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(call objects,$(wildcard tests/oracle/oracle.c tests/oracle/random.c) $(KERN) $(CORE))
+.SECONDEXPANSION:
+$(BUILD)/tests/%: $$(call objects,$$(or $$(wildcard tests/$$*/*.c),tests/$$*.c)) \
+		$(call objects,$(wildcard tests/oracle/oracle.c tests/oracle/random.c) $(KERN) $(CORE))
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(CFLAGS) $^ -o $@ $(LDFLAGS) $(LIBS) -lpthread
