@@ -64,6 +64,18 @@ static int do_deleted_exec(char **a)
 	return err;
 }
 
+/* path|read PATH: execveat of a descriptor without a name */
+static int do_exec_fd(char **a)
+{
+	int fd = open(a[1], (*a[0] == 'p' ? O_PATH : O_RDONLY) | O_CLOEXEC), err = answer(fd);
+
+	if (err)
+		return err;
+	err = start(fd, NULL, a + 1);
+	close(fd);
+	return err;
+}
+
 static int do_sh(char **a)
 {
 	char *argv[] = {"/bin/bash", "-c", a[0], NULL};
@@ -75,6 +87,7 @@ const struct verb exec_verbs[] = {
 	{"exec", 1, do_exec}, /* PATH ARG... */
 	{"memfd-exec", 1, do_memfd_exec}, /* PATH ARG... */
 	{"deleted-exec", 1, do_deleted_exec}, /* PATH ARG...: unlinks PATH */
+	{"exec-fd", 2, do_exec_fd}, /* path|read PATH ARG... */
 	{"sh", 1, do_sh}, /* COMMAND */
 	{},
 };

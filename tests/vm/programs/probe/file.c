@@ -3,13 +3,32 @@
 #include "probe.h"
 
 #include <fcntl.h>
+#include <pthread.h>
+#include <linux/openat2.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/xattr.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
+
+int get(const char *path, int flags)
+{
+	return *path == '#' ? dup(atoi(path + 1)) : open(path, flags | O_CLOEXEC | O_NONBLOCK, 0644);
+}
+
+int first_byte(int fd)
+{
+	unsigned char byte = 0;
+	int err = fd < 0 ? -errno : answer(pread(fd, &byte, 1, 0));
+
+	if (fd >= 0)
+		close(fd);
+	return err ? err : byte;
+}
 
 int try_open(const char *path, int flags)
 {
@@ -33,6 +52,30 @@ int try_read(const char *path)
 	return err == -EISDIR ? 0 : err;
 }
 
+static int do_byte(char **a)
+{
+	return first_byte(get(a[0], O_RDONLY));
+}
+
+static int do_openat2(char **a)
+{
+	struct open_how how = {.flags = O_RDONLY | O_CLOEXEC};
+
+	return first_byte((int)syscall(SYS_openat2, AT_FDCWD, a[0], &how, sizeof(how)));
+}
+
+/* DIR PATH: PATH from a descriptor of DIR */
+static int do_open_at(char **a)
+{
+	int dir = open(a[0], O_PATH | O_DIRECTORY | O_CLOEXEC), result = answer(dir);
+
+	if (result)
+		return result;
+	result = first_byte(openat(dir, a[1], O_RDONLY | O_CLOEXEC));
+	close(dir);
+	return result;
+}
+
 static int do_read(char **a)
 {
 	return try_read(a[0]);
@@ -40,7 +83,7 @@ static int do_read(char **a)
 
 int put(const char *path, int flags, const char *text)
 {
-	int fd = open(path, flags | O_CLOEXEC, 0644), err = answer(fd);
+	int fd = get(path, flags), err = answer(fd);
 
 	if (err)
 		return err;
@@ -80,20 +123,6 @@ static int do_open(char **a)
 	return -ENOSYS;
 }
 
-/* O_PATH asks nothing; what it leads to through /proc does. */
-static int do_reopen(char **a)
-{
-	char link[64];
-	int fd = open(a[1], O_PATH | O_CLOEXEC), err = answer(fd);
-
-	if (err)
-		return err;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	err = try_open(link, *a[0] == 'w' ? O_WRONLY : O_RDONLY);
-	close(fd);
-	return err;
-}
-
 static int do_mkdir(char **a)
 {
 	return answer(mkdir(a[0], 0755));
@@ -102,6 +131,12 @@ static int do_mkdir(char **a)
 static int do_mknod(char **a)
 {
 	return answer(mknod(a[0], S_IFIFO | 0644, 0));
+}
+
+/* c|b MAJOR MINOR PATH */
+static int do_mknod_device(char **a)
+{
+	return answer(mknod(a[3], (*a[0] == 'b' ? S_IFBLK : S_IFCHR) | 0644, makedev(atoi(a[1]), atoi(a[2]))));
 }
 
 static int do_symlink(char **a)
@@ -134,29 +169,70 @@ static int do_exchange(char **a)
 	return answer(renameat2(AT_FDCWD, a[0], AT_FDCWD, a[1], RENAME_EXCHANGE));
 }
 
-static int do_chmod(char **a)
+/* noreplace|whiteout|exchange OLD NEW */
+static int do_rename_at(char **a)
 {
-	return answer(chmod(a[0], 0600));
-}
+	unsigned int flags = *a[0] == 'n' ? RENAME_NOREPLACE : *a[0] == 'w' ? RENAME_WHITEOUT : RENAME_EXCHANGE;
 
-static int do_utimes(char **a)
-{
-	return answer(utimensat(AT_FDCWD, a[0], NULL, 0));
-}
-
-static int do_setxattr(char **a)
-{
-	return answer(setxattr(a[0], a[1], "x", 1, 0));
-}
-
-static int do_removexattr(char **a)
-{
-	return answer(removexattr(a[0], a[1]));
+	return answer(renameat2(AT_FDCWD, a[1], AT_FDCWD, a[2], flags));
 }
 
 static int do_truncate(char **a)
 {
 	return answer(truncate(a[0], 1));
+}
+
+#define RACE_EVENTS 2000 /* each refusal is an event */
+
+static struct {
+	const char *link, *spare;
+	bool done;
+} flip;
+
+/* Two symlinks change places as fast as they can. */
+static void *flipping(void *unused)
+{
+	while (!__atomic_load_n(&flip.done, __ATOMIC_RELAXED))
+		renameat2(AT_FDCWD, flip.link, AT_FDCWD, flip.spare, RENAME_EXCHANGE);
+	return unused;
+}
+
+/*
+ * Opens LINK for so long, while it is exchanged for SPARE: how often it was refused. EILSEQ: what was read began with BAD;
+ * ENOMSG: it was never refused, or never opened.
+ */
+static int do_race(char **a)
+{
+	int refused = 0, opened = 0, result = 0;
+	time_t end = time(NULL) + atoi(a[3]);
+	pthread_t thread;
+
+	flip.link = a[0];
+	flip.spare = a[1];
+	flip.done = false;
+	if (pthread_create(&thread, NULL, flipping, NULL))
+		return -EAGAIN;
+	while (result != *a[2] && time(NULL) < end && refused < RACE_EVENTS) {
+		result = first_byte(open(a[0], O_RDONLY | O_CLOEXEC));
+		refused += result < 0;
+		opened += result > 0;
+	}
+	__atomic_store_n(&flip.done, true, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+	if (result == *a[2])
+		return -EILSEQ;
+	return refused && opened ? refused : -ENOMSG;
+}
+
+static int do_ftruncate(char **a)
+{
+	int fd = get(a[0], O_RDWR), err = answer(fd);
+
+	if (err)
+		return err;
+	err = answer(ftruncate(fd, 1));
+	close(fd);
+	return err;
 }
 
 static int do_stat(char **a)
@@ -208,24 +284,26 @@ static int do_deep_read(char **a)
 
 const struct verb file_verbs[] = {
 	{"read", 1, do_read}, /* PATH */
+	{"byte", 1, do_byte}, /* PATH: its first byte */
+	{"openat2", 1, do_openat2}, /* PATH: its first byte */
+	{"open-at", 2, do_open_at}, /* DIR PATH: its first byte */
 	{"write", 2, do_write}, /* PATH TEXT */
 	{"append", 2, do_append}, /* PATH TEXT */
 	{"create", 1, do_create}, /* PATH */
 	{"open", 2, do_open}, /* trunc|3|rw|tmpfile|path|directory PATH */
-	{"reopen", 2, do_reopen}, /* r|w PATH */
 	{"mkdir", 1, do_mkdir}, /* PATH */
 	{"mknod", 1, do_mknod}, /* PATH */
+	{"mknod-device", 4, do_mknod_device}, /* c|b MAJOR MINOR PATH */
 	{"symlink", 2, do_symlink}, /* TARGET PATH */
 	{"link", 2, do_link}, /* OLD NEW */
 	{"unlink", 1, do_unlink}, /* PATH */
 	{"rmdir", 1, do_rmdir}, /* PATH */
 	{"rename", 2, do_rename}, /* OLD NEW */
 	{"exchange", 2, do_exchange}, /* OLD NEW */
-	{"chmod", 1, do_chmod}, /* PATH */
-	{"utimes", 1, do_utimes}, /* PATH */
-	{"setxattr", 2, do_setxattr}, /* PATH NAME */
-	{"removexattr", 2, do_removexattr}, /* PATH NAME */
+	{"rename-at", 3, do_rename_at}, /* noreplace|whiteout|exchange OLD NEW */
 	{"truncate", 1, do_truncate}, /* PATH */
+	{"race", 4, do_race}, /* LINK SPARE BAD SECONDS: how often it was refused */
+	{"ftruncate", 1, do_ftruncate}, /* PATH */
 	{"stat", 1, do_stat}, /* PATH */
 	{"chdir", 1, do_chdir}, /* PATH */
 	{"deep-make", 2, do_deep_make}, /* DIR LEVELS */

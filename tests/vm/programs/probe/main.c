@@ -12,7 +12,9 @@
 
 #define ARGS_MAX 32
 
-static const struct verb *const tables[] = {file_verbs, net_verbs, exec_verbs, task_verbs};
+static const struct verb *const tables[] = {file_verbs, attribute_verbs, descriptor_verbs, map_verbs,
+					    copy_verbs, special_verbs,	 uring_verbs,	   mount_verbs,
+					    tree_verbs, net_verbs,	 exec_verbs,	   task_verbs};
 
 static void decode(char *s)
 {

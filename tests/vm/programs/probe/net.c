@@ -61,6 +61,19 @@ static int do_connect(char **a)
 	return err;
 }
 
+int connect_unix(const char *path)
+{
+	struct sockaddr_storage to;
+	socklen_t len = address(path, "0", &to);
+	int fd = new_socket(&to, "stream");
+
+	if (fd >= 0 && connect(fd, (struct sockaddr *)&to, len)) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
 /* A datagram to a UNIX socket without connecting first. */
 static int do_send_to(char **a)
 {
@@ -114,6 +127,17 @@ static int do_socketpair(char **a)
 	return err;
 }
 
+/* A name for a socket that goes at once. */
+static int do_bind(char **a)
+{
+	struct sockaddr_storage at;
+	socklen_t len = address(a[0], "0", &at);
+	int fd = new_socket(&at, "stream"), err = answer(bind(fd, (struct sockaddr *)&at, len));
+
+	close(fd);
+	return err;
+}
+
 /* Stays open: the answer is its descriptor. */
 static int do_listen(char **a)
 {
@@ -155,6 +179,7 @@ const struct verb net_verbs[] = {
 	{"unspec", 4, do_unspec}, /* ADDRESS PORT ADDRESS PORT */
 	{"family", 3, do_family}, /* FAMILY TYPE ADDRESS-FAMILY */
 	{"socketpair", 1, do_socketpair}, /* TYPE */
+	{"bind", 1, do_bind}, /* PATH */
 	{"listen", 3, do_listen}, /* tcp|udp|stream|dgram ADDRESS PORT */
 	{"heard", 1, do_heard}, /* DESCRIPTOR */
 	{},
