@@ -182,7 +182,7 @@ static int do_truncate(char **a)
 	return answer(truncate(a[0], 1));
 }
 
-#define RACE_EVENTS 2000 /* each refusal is an event */
+#define RACE_EVENTS 500 /* each refusal is an event */
 
 static struct {
 	const char *link, *spare;
