@@ -4,7 +4,7 @@
 # and for its peers, and a wrapper for each case.
 build=$1 kernel=$2
 export PATH=$build:$build/tests/bench/programs:$PATH:/usr/sbin
-read_execute=(/usr "$build" /etc /opt /proc)
+read_execute=(/usr "$build" /etc /sys /proc)
 everything=(/dev /tmp /c)
 read_only=(/root /b)
 

@@ -41,7 +41,7 @@ all() {
 # Fills the caches.
 for name in "${names[@]}"; do
 	command_of "$name"
-	cputime 1 "${command[@]}"
+	cputime 1 "${command[@]}" >/dev/null
 done
 all plain
 all landlock landlock
