@@ -43,12 +43,15 @@ static void ring_stop(struct ring *ring)
 		close(ring->fd);
 }
 
-/* What the request answers: 0, a negative errno, or a descriptor. */
+/* What the request answers: 0, a negative errno, or a descriptor. personality 1: with our own, registered, credentials. */
 static int ring_ask(const struct io_uring_sqe *sqe)
 {
 	struct ring ring = {.fd = -1, .queue = MAP_FAILED, .sqes = MAP_FAILED};
 	int err = ring_start(&ring);
 
+	if (!err && sqe->personality &&
+	    syscall(SYS_io_uring_register, ring.fd, IORING_REGISTER_PERSONALITY, NULL, 0) != sqe->personality)
+		err = -EINVAL;
 	if (!err) {
 		const struct io_sqring_offsets *sq = &ring.params.sq_off;
 
@@ -171,7 +174,25 @@ static int do_ftruncate(char **a)
 	return err;
 }
 
+static int do_nop(char **a)
+{
+	struct io_uring_sqe sqe = {.opcode = IORING_OP_NOP};
+
+	(void)a;
+	return ring_ask(&sqe);
+}
+
+static int do_personality(char **a)
+{
+	struct io_uring_sqe sqe = {.opcode = IORING_OP_NOP, .personality = 1};
+
+	(void)a;
+	return ring_ask(&sqe);
+}
+
 const struct verb uring_verbs[] = {
+	{"uring-nop", 0, do_nop},
+	{"uring-personality", 0, do_personality}, /* a nop with registered credentials */
 	{"uring-open", 1, do_open}, /* PATH: its first byte */
 	{"uring-worker-open", 1, do_worker_open}, /* PATH: its first byte */
 	{"uring-openat2", 1, do_openat2}, /* PATH: its first byte */
