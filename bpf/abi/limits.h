@@ -26,9 +26,18 @@
 /* Bytes of the program's path in an event. */
 #define RF_EXE_MAX 1024
 
-/* Mount points of one view, and the length of a mount point's path. */
+/* Mount points of one view, of all views together, and the length of a mount point's path. */
 #define RF_ANCHORS_MAX 4096
+#define RF_ANCHORS_ALL 32768
+/* Views beside the host's: containers that are fenced at once. */
+#define RF_VIEWS_MAX 256
+/* Places where a view shows a directory that has its name from another place. */
+#define RF_ALIASES_MAX 1024
+/* Slots of the filter that spares most inodes the search for an anchor. */
+#define RF_ANCHOR_HINTS 65536
 #define RF_ANCHOR_PATH_MAX 255
+/* In place of the length: a mount point too long for an anchor. What is there counts as an unknown filesystem. */
+#define RF_ANCHOR_NAMELESS 0xffffffffU
 
 /* Pairs of states that one rename of a directory may compare: some milliseconds at the worst. Six patterns with two
  * double stars each take 1,300. */

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE 1 /* asprintf */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <json-c/json.h>
 #include <stddef.h>
 #include <string.h>
@@ -256,6 +257,22 @@ static int compile(struct rf_texts *texts, struct policy_options *options, const
 	return err ? bad_policy(&diag, err) : 0;
 }
 
+/* What this host's mounts show at several places. A table that cannot be read says nothing. */
+static void read_aliases(struct rf_aliases *ret)
+{
+	__cleanup(closep) int fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+	__cleanup(rf_mounts_done) struct rf_mounts mounts = {};
+
+	if (fd < 0 || rf_mounts_read(fd, &mounts))
+		return;
+	/* The later one at a place hides the others. */
+	for (size_t i = 0; i < mounts.n; i++)
+		for (size_t k = i + 1; k < mounts.n; k++)
+			if (!strcmp(mounts.v[i].point, mounts.v[k].point))
+				mounts.v[i].hidden = true;
+	rf_mounts_aliases(&mounts, RF_ALIASES_MAX, ret);
+}
+
 static int explain(int argc, char **argv)
 {
 	static const struct rf_command command = {
@@ -274,6 +291,7 @@ static int explain(int argc, char **argv)
 			    "  ringfence policy explain coding-agent net.connect 10.20.0.7:8080 --json\n"
 			    "  ringfence policy explain coding-agent file.rename ~/project/dist/ ~/project/old\n",
 	};
+	__cleanup(rf_aliases_done) struct rf_aliases aliases = {};
 	__cleanup(rf_texts_done) struct rf_texts texts = {};
 	__cleanup(rf_policy_free) struct rf_policy *p = NULL;
 	struct policy_options options = {};
@@ -283,6 +301,8 @@ static int explain(int argc, char **argv)
 
 	if (status >= 0)
 		return status;
+	read_aliases(&aliases);
+	texts.aliases = &aliases;
 	status = compile(&texts, &options, argv[0], &p);
 	if (status)
 		return status;

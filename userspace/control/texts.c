@@ -188,9 +188,15 @@ static int resolve(void *ctx, const char *path, char **ret)
 			return (*ret = strdup(t->resolved[i].target)) ? 0 : -ENOMEM;
 	if (t->frozen)
 		return -ENOENT;
-	target = realpath(path, NULL);
-	if (!target)
-		return -errno;
+	if (t->look) {
+		err = t->look(t->look_ctx, path, &target);
+		if (err)
+			return err;
+	} else {
+		target = realpath(path, NULL);
+		if (!target)
+			return -errno;
+	}
 	err = strcmp(path, target) ? remember(t, path, target) : 0;
 	if (!err)
 		*ret = TAKE_PTR(target);
@@ -207,6 +213,7 @@ void rf_texts_args(struct rf_texts *t, const struct rf_option_list *dirs, bool l
 		.find = find,
 		.resolve = look ? resolve : NULL,
 		.ctx = t,
+		.aliases = look ? t->aliases : NULL,
 		.floor_name = t->floor.file,
 		.floor_text = t->floor.text,
 		.floor_len = t->floor.len,

@@ -44,6 +44,10 @@ struct rf_texts {
 	size_t resolved_count;
 	time_t now; /* for "expires"; 0: the present. A run that began in time goes on */
 	const struct rf_option_list *dirs; /* borrowed from the last call */
+	/* What a path is when all symlinks are followed; NULL: realpath(3). */
+	int (*look)(void *ctx, const char *path, char **ret);
+	void *look_ctx;
+	const struct rf_aliases *aliases; /* what the view shows at several places; NULL: nothing */
 	bool frozen; /* resolved[] is complete: look nothing up in the filesystem */
 };
 

@@ -87,6 +87,7 @@ struct rf_compile {
 	enum rf_ast_section *sections; /* one for each rule */
 	size_t n_rules;
 	struct rf_pattern_list lists[RF_AUTOMATON_MAX];
+	bool aliased; /* mounts of the view have made more of the patterns */
 	uint64_t record;
 	uint32_t special_allow;
 	uint16_t special_rule[RF_SPECIAL_MAX];
@@ -105,7 +106,13 @@ bool rf_ast_is_name(const char *text, size_t max);
 int rf_layers_load(struct rf_compile *c);
 /* rules.c: fills rules, sections, lists, record and specials. */
 int rf_rules_make(struct rf_compile *c);
+int rf_rules_add_pattern(struct rf_compile *c, enum rf_automaton_kind kind, const struct rf_pattern *pattern,
+			 struct rf_place place);
 void rf_compile_done(struct rf_compile *c);
+/* alias.c: patterns for the other names of what the view shows at several places. */
+int rf_aliases_add(struct rf_compile *c);
+/* The name that the kernel knows a path by; NULL: no memory. */
+const char *rf_aliases_name(const struct rf_aliases *aliases, struct rf_mem *mem, const char *path);
 
 /* vars.c */
 int rf_vars_read(const struct rf_policy_args *args, struct rf_vars *ret, struct rf_diag *diag);

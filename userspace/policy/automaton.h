@@ -32,6 +32,12 @@ struct rf_pattern {
 	uint64_t accesses; /* bit i: access i of this automaton (RF_ACCESS_BIT shifted down) */
 	bool allow;
 	uint16_t rule; /* number of the rule it belongs to; several patterns may share one */
+	/*
+	 * Which name of the file it is about; patterns of equal name stand together, in ascending order. Each name is
+	 * decided for itself; then a rule that denies goes before one that allows.
+	 */
+	uint32_t name;
+	bool hole; /* here the name has nothing to say */
 };
 
 /*
@@ -90,6 +96,8 @@ struct rf_second_name {
 int rf_image_second_name(const union rf_cell *cells, size_t n, const char *old, size_t old_len, const char *new,
 			 size_t new_len, bool directory, struct rf_second_name *ret);
 /* key: as in RF_ADDR_KEY_MAX's comment. */
+/* The state behind a path: equal states say the same of it and of all below. path: "" for the root. */
+uint32_t rf_image_state(const union rf_cell *cells, size_t n, const char *path);
 struct rf_decision rf_image_addr(const union rf_cell *cells, size_t n, unsigned int access, const uint8_t *key,
 				 size_t len);
 /* Writes the key; returns its length. Normalises mapped addresses and the unspecified ones, as the kernel half does. */

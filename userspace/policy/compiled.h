@@ -16,6 +16,8 @@ struct rf_policy {
 	char digest[65];
 	union rf_cell *cells;
 	size_t n_cells;
+	bool aliased;
+	const struct rf_aliases *aliases;
 	int (*resolve)(void *ctx, const char *path, char **ret);
 	void *ctx;
 };

@@ -28,6 +28,11 @@ static uint32_t state_after(const union rf_cell *cells, size_t n, enum rf_automa
 	return state;
 }
 
+uint32_t rf_image_state(const union rf_cell *cells, size_t n, const char *path)
+{
+	return state_after(cells, n, RF_AUTOMATON_PATH, (const uint8_t *)path, strlen(path));
+}
+
 static uint32_t state_of_path(const union rf_cell *cells, size_t n, const char *path, size_t len)
 {
 	/* The root is the empty string: the kernel adds '/' and a name for each level below it. */

@@ -73,6 +73,10 @@ static int explain_path(const struct rf_policy *p, unsigned int access, const ch
 
 	if (!err)
 		err = rf_resolve_object(&args, &mem, path, last, &resolved);
+	if (!err) {
+		resolved = rf_aliases_name(p->aliases, &mem, resolved);
+		err = resolved ? 0 : -ENOMEM;
+	}
 	if (err)
 		return err;
 	if (strlen(resolved) > RF_PATH_MAX)

@@ -22,6 +22,9 @@ static int canonical(const struct rf_compile *c, const struct rf_policy *p, FILE
 	for (size_t i = 0; i < c->lists[RF_AUTOMATON_PATH].n; i++) {
 		const struct rf_pattern *pattern = &c->lists[RF_AUTOMATON_PATH].patterns[i];
 
+		/* Mounts come and go; the policy is the same. */
+		if (pattern->name)
+			break;
 		fprintf(out, "path %u ", pattern->rule);
 		rf_json_write(out, pattern->glob);
 		fputc('\n', out);
@@ -132,6 +135,7 @@ static int compile(struct rf_compile *c, struct rf_policy *p)
 	p->sections = c->sections;
 	p->n_rules = c->n_rules;
 	p->record = c->record;
+	p->aliased = c->aliased;
 	header.flags = p->observes ? RF_IMAGE_OBSERVE : 0;
 	header.record = c->record;
 	header.special_allow = c->special_allow;
@@ -153,6 +157,7 @@ int rf_policy_compile(const struct rf_policy_args *args, struct rf_policy **ret,
 	c.mem = &p->mem;
 	p->resolve = args->resolve;
 	p->ctx = args->ctx;
+	p->aliases = args->aliases;
 	err = compile(&c, p);
 	rf_compile_done(&c);
 	if (!err)
@@ -208,6 +213,16 @@ size_t rf_policy_rules(const struct rf_policy *p)
 const struct rf_rule *rf_policy_rule(const struct rf_policy *p, uint16_t number)
 {
 	return number < p->n_rules ? &p->rules[number] : NULL;
+}
+
+bool rf_policy_aliased(const struct rf_policy *p)
+{
+	return p->aliased;
+}
+
+bool rf_policy_tells_apart(const struct rf_policy *p, const char *path, const char *other)
+{
+	return rf_image_state(p->cells, p->n_cells, path) != rf_image_state(p->cells, p->n_cells, other);
 }
 
 const union rf_cell *rf_policy_image(const struct rf_policy *p, size_t *ret_n)

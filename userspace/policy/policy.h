@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "lib/mounts.h"
 #include "policy/automaton.h"
 
 #define RF_POLICY_BYTES_MAX (1U << 20) /* of one file */
@@ -43,6 +44,8 @@ struct rf_policy_args {
 	 */
 	int (*resolve)(void *ctx, const char *path, char **ret);
 	void *ctx;
+	/* What the view shows at several places, NULL: nothing. Kept as long as resolve. */
+	const struct rf_aliases *aliases;
 	const char *floor_name; /* the host's floor, may be NULL; it may only deny, and comes last */
 	const char *floor_text;
 	size_t floor_len;
@@ -75,6 +78,10 @@ bool rf_policy_observes(const struct rf_policy *p);
 const char *rf_policy_digest(const struct rf_policy *p); /* 64 hex digits: SHA-256 of the effective policy */
 size_t rf_policy_rules(const struct rf_policy *p);
 const struct rf_rule *rf_policy_rule(const struct rf_policy *p, uint16_t number); /* NULL beyond the end */
+/* Do args.aliases have a part in it? */
+bool rf_policy_aliased(const struct rf_policy *p);
+/* Does it say of anything at or below a path what it does not say of the same below another one? */
+bool rf_policy_tells_apart(const struct rf_policy *p, const char *path, const char *other);
 const union rf_cell *rf_policy_image(const struct rf_policy *p, size_t *ret_n);
 
 /* The effective policy: layers merged in order, variables filled in, as policy JSON (show) */

@@ -18,8 +18,8 @@ const char *const rf_section_names[RF_AST_SECTIONS] = {
 	[RF_AST_UNIX] = "network.unix",
 };
 
-static int add_pattern(struct rf_compile *c, enum rf_automaton_kind kind, const struct rf_pattern *pattern,
-		       struct rf_place place)
+int rf_rules_add_pattern(struct rf_compile *c, enum rf_automaton_kind kind, const struct rf_pattern *pattern,
+			 struct rf_place place)
 {
 	struct rf_pattern_list *list = &c->lists[kind];
 
@@ -79,7 +79,7 @@ static int add_path(struct rf_compile *c, const struct rf_ast_string *s, struct 
 		return err;
 	pattern->glob = glob;
 	pattern->len = strlen(glob);
-	err = add_pattern(c, RF_AUTOMATON_PATH, pattern, s->place);
+	err = rf_rules_add_pattern(c, RF_AUTOMATON_PATH, pattern, s->place);
 	for (size_t i = 0; i < n && !err; i++) {
 		/* A link can lead to a name that no pattern can spell, such as one longer than a path. */
 		if (rf_glob_check(more[i], strlen(more[i]), &offset, &why))
@@ -87,7 +87,7 @@ static int add_path(struct rf_compile *c, const struct rf_ast_string *s, struct 
 					  glob, more[i], offset + 1, why);
 		pattern->glob = more[i];
 		pattern->len = strlen(more[i]);
-		err = add_pattern(c, RF_AUTOMATON_PATH, pattern, s->place);
+		err = rf_rules_add_pattern(c, RF_AUTOMATON_PATH, pattern, s->place);
 	}
 	return err;
 }
@@ -186,7 +186,7 @@ static int add_connect(struct rf_compile *c, const struct rf_ast_rule *rule, str
 				pattern->addr.protocol_hi = last;
 				pattern->addr.port_lo = lo;
 				pattern->addr.port_hi = hi;
-				err = add_pattern(c, RF_AUTOMATON_ADDR, pattern, rule->verb.items[i].place);
+				err = rf_rules_add_pattern(c, RF_AUTOMATON_ADDR, pattern, rule->verb.items[i].place);
 			}
 			if (err)
 				return err;
@@ -340,7 +340,7 @@ int rf_rules_make(struct rf_compile *c)
 		if (!err)
 			err = add_record(c, &layer->ast->record);
 	}
-	return err;
+	return err ? err : rf_aliases_add(c);
 }
 
 void rf_compile_done(struct rf_compile *c)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which pattern of a set of positions decides: the last that matches, access by access. */
+/* Which pattern of a set of positions decides: for each name of the file the last that matches, access by access. */
 #include "policy/nfa.h"
 
 static void raise_to(uint32_t *place, uint32_t value)
@@ -25,6 +25,9 @@ size_t rf_nfa_prune(const struct rf_nfa *nfa, uint32_t *set, size_t n)
 		for (uint32_t e = nfa->nodes[set[i]].accept; e != RF_NFA_NONE; e = nfa->accepts[e].next) {
 			uint32_t pattern = nfa->accepts[e].pattern;
 
+			/* Other names come behind; they take nothing from the first. */
+			if (nfa->patterns[pattern].name)
+				continue;
 			for (uint64_t bits = nfa->patterns[pattern].accesses; bits; bits &= bits - 1)
 				raise_to(&whole[__builtin_ctzll(bits)], pattern + 1);
 		}
@@ -41,24 +44,49 @@ size_t rf_nfa_prune(const struct rf_nfa *nfa, uint32_t *set, size_t n)
 	return any ? out : n;
 }
 
-void rf_nfa_verdicts(const struct rf_nfa *nfa, const uint32_t *set, size_t n, struct rf_verdicts *ret)
+/* last[]: the last pattern + 1 of one name, access by access. *ret_next: the least other name behind it. */
+static void last_of(const struct rf_nfa *nfa, const uint32_t *set, size_t n, uint32_t name, uint32_t *last,
+		    uint32_t *ret_next)
 {
-	uint32_t last[RF_ACCESSES] = {}; /* pattern + 1 */
-
 	for (size_t i = 0; i < n; i++) {
 		if (!(nfa->traits[set[i]] & RF_NFA_ACCEPTS))
 			continue;
 		for (uint32_t e = nfa->nodes[set[i]].accept; e != RF_NFA_NONE; e = nfa->accepts[e].next) {
 			uint32_t pattern = nfa->accepts[e].pattern;
 
+			if (nfa->patterns[pattern].name > name && nfa->patterns[pattern].name < *ret_next)
+				*ret_next = nfa->patterns[pattern].name;
+			if (nfa->patterns[pattern].name != name)
+				continue;
 			for (uint64_t bits = nfa->patterns[pattern].accesses; bits; bits &= bits - 1)
 				raise_to(&last[__builtin_ctzll(bits)], pattern + 1);
 		}
 	}
+}
+
+void rf_nfa_verdicts(const struct rf_nfa *nfa, const uint32_t *set, size_t n, struct rf_verdicts *ret)
+{
+	uint32_t name = 0, next;
+
 	*ret = (struct rf_verdicts){};
-	for (unsigned int i = 0; i < RF_ACCESSES; i++) {
-		ret->rule[i] = last[i] ? nfa->patterns[last[i] - 1].rule : RF_RULE_NONE;
-		if (last[i] && nfa->patterns[last[i] - 1].allow)
-			ret->allow |= 1ULL << i;
+	for (unsigned int i = 0; i < RF_ACCESSES; i++)
+		ret->rule[i] = RF_RULE_NONE;
+	for (;; name = next) {
+		uint32_t last[RF_ACCESSES] = {};
+
+		next = UINT32_MAX;
+		last_of(nfa, set, n, name, last, &next);
+		for (unsigned int i = 0; i < RF_ACCESSES; i++) {
+			const struct rf_pattern *pattern = last[i] ? &nfa->patterns[last[i] - 1] : NULL;
+			bool decided = ret->rule[i] != RF_RULE_NONE, allowed = ret->allow >> i & 1;
+
+			/* The first name that is denied, or else the first that is allowed. */
+			if (!pattern || pattern->hole || (decided && (!allowed || pattern->allow)))
+				continue;
+			ret->rule[i] = pattern->rule;
+			ret->allow = pattern->allow ? ret->allow | 1ULL << i : ret->allow & ~(1ULL << i);
+		}
+		if (next == UINT32_MAX)
+			return;
 	}
 }
