@@ -42,6 +42,7 @@ static __always_inline void fill_names(struct rf_scratch *s, struct rf_request *
 	__u64 exe = (__u64)BPF_CORE_READ(task, mm, exe_file, f_path.dentry);
 
 	s->offset = 0;
+	s->view = req->image ? rf_image(req->image)->view : 0;
 	if (object) {
 		rf_write_path(req->object, 0, RF_PATH_MAX, RF_EVENT_PATH_CLIPPED);
 		if (BPF_CORE_READ(object, d_inode) && !BPF_CORE_READ(object, d_hash.pprev) &&

@@ -20,7 +20,7 @@ extern const void rename_lock __ksym;
 /* Looks at a rename_lock that is held: by a CPU that spins for nothing else, but may be a virtual one that waits. */
 #define RF_RENAME_TRIES (1 << 16)
 
-enum { WALK_UP = 0, WALK_ANCHOR, WALK_CACHED, WALK_ROOT, WALK_BOUND };
+enum { WALK_UP = 0, WALK_ANCHOR, WALK_CACHED, WALK_ROOT, WALK_BOUND, WALK_FOLDS, WALK_NAMELESS };
 
 struct walk {
 	struct rf_scratch *s;
@@ -36,14 +36,15 @@ __u32 rf_rename_seq(void)
 }
 
 /* The anchor at an inode, if it is one and still the same inode. */
-static __always_inline struct rf_anchor *anchor_at(__u64 inode)
+static __always_inline struct rf_anchor *anchor_at(__u64 inode, __u32 view)
 {
+	struct rf_anchor_key key = {.inode = inode, .view = view};
 	struct inode *i = (struct inode *)inode;
 	struct rf_anchor *anchor;
 
-	if (!rf_anchor_hints[rf_hash(inode) & (RF_ANCHORS_MAX - 1)])
+	if (!rf_anchor_hints[rf_hash(inode) & (RF_ANCHOR_HINTS - 1)])
 		return NULL;
-	anchor = bpf_map_lookup_elem(&rf_anchors, &inode);
+	anchor = bpf_map_lookup_elem(&rf_anchors, &key);
 	if (!anchor || anchor->ino != BPF_CORE_READ(i, i_ino) || anchor->generation != BPF_CORE_READ(i, i_generation) ||
 	    anchor->sb != (__u64)BPF_CORE_READ(i, i_sb))
 		return NULL;
@@ -85,6 +86,31 @@ static __always_inline bool unhashed(struct dentry *d)
 	return !BPF_CORE_READ(d, d_hash.pprev);
 }
 
+/*
+ * Does one file below this directory answer to several spellings? d_name is what was typed first, so no rule about
+ * spellings can be applied. Some filesystems say it of each directory; of others that compare names in a way of their
+ * own it is assumed, those known to be exact left out.
+ */
+static __always_inline bool folds(struct dentry *d)
+{
+	struct inode *inode = BPF_CORE_READ(d, d_inode);
+
+	if (BPF_CORE_READ(inode, i_flags) & RF_S_CASEFOLD)
+		return true;
+	if (!BPF_CORE_READ(d, d_op, d_compare))
+		return false;
+	switch (BPF_CORE_READ(d, d_sb, s_magic)) {
+	case 0xef53: /* ext4 */
+	case 0xf2f52010: /* f2fs */
+	case 0x01021994: /* tmpfs */
+	case 0x794c7630: /* overlayfs */
+	case 0x9fa0: /* proc: compares who may see a sysctl */
+		return false;
+	default:
+		return true;
+	}
+}
+
 static __always_inline void cache(struct rf_scratch *s, struct dentry *d)
 {
 	__u64 inode = (__u64)BPF_CORE_READ(d, d_inode);
@@ -103,9 +129,13 @@ static long climb(__u32 i, struct walk *w)
 	struct dentry *d = (struct dentry *)s->cursor, *parent = BPF_CORE_READ(d, d_parent);
 	__u64 inode = (__u64)BPF_CORE_READ(d, d_inode);
 	struct inode *in = (struct inode *)inode;
-	struct rf_anchor *anchor = inode ? anchor_at(inode) : NULL;
+	struct rf_anchor *anchor = inode ? anchor_at(inode, s->view) : NULL;
 	__u32 state;
 
+	if (anchor && anchor->len > RF_ANCHOR_PATH_MAX) {
+		s->stop = WALK_NAMELESS;
+		return 1;
+	}
 	if (anchor) {
 		s->mount = (__u64)anchor->path;
 		s->mount_len = anchor->len;
@@ -135,6 +165,15 @@ static long climb(__u32 i, struct walk *w)
 	return 0;
 }
 
+/* Is everything below the directory whose state is known decided alike? */
+static __always_inline bool is_whole(struct rf_scratch *s)
+{
+	__u32 classes = rf_image(s->image)->automaton[RF_AUTOMATON_PATH].classes;
+
+	return rf_state_fixed(rf_cells, RF_CELLS_MASK, s->image,
+			      rf_step(rf_cells, RF_CELLS_MASK, s->image, classes, s->state, '/'));
+}
+
 /* One level down: the last of the chain that is left. */
 static long descend(__u32 i, struct walk *w)
 {
@@ -144,7 +183,13 @@ static long descend(__u32 i, struct walk *w)
 	if (!s->depth)
 		return 1;
 	/* s->cursor is the directory whose state is known. */
-	cache(s, (struct dentry *)s->cursor);
+	d = (struct dentry *)s->cursor;
+	if (!folds(d)) {
+		cache(s, d);
+	} else if (!is_whole(s)) {
+		s->stop = WALK_FOLDS;
+		return 1;
+	}
 	s->depth--;
 	d = (struct dentry *)s->chain[s->depth & (RF_DEPTH_MAX - 1)];
 	s->state = rf_step_name(s->image, s->state, (__u64)BPF_CORE_READ(d, d_name.name), BPF_CORE_READ(d, d_name.len),
@@ -169,6 +214,20 @@ static long await_rename(__u32 i, struct rf_scratch **s)
 	return !((*s)->renames & 1);
 }
 
+/* From the anchor that the walk ended at, down. */
+static __always_inline void start_at_anchor(struct rf_scratch *s)
+{
+	struct dentry *d = (struct dentry *)s->cursor;
+	struct rf_anchor *anchor;
+
+	s->state = rf_step_name(s->image, rf_image(s->image)->automaton[RF_AUTOMATON_PATH].start, s->mount,
+				s->mount_len, false);
+	/* A refresh of the view may have given its memory to another anchor meanwhile. */
+	anchor = anchor_at((__u64)BPF_CORE_READ(d, d_inode), s->view);
+	if (!anchor || (__u64)anchor->path != s->mount || anchor->len != s->mount_len)
+		s->stop = WALK_UP;
+}
+
 static long attempt(__u32 i, struct walk *w)
 {
 	struct dentry *leaf = (struct dentry *)w->leaf;
@@ -185,11 +244,10 @@ static long attempt(__u32 i, struct walk *w)
 	s->stop = WALK_UP;
 	bpf_loop(RF_DEPTH_MAX + 1, climb, w, 0);
 	if (s->stop == WALK_ANCHOR)
-		s->state = rf_step_name(s->image, rf_image(s->image)->automaton[RF_AUTOMATON_PATH].start, s->mount,
-					s->mount_len, false);
+		start_at_anchor(s);
 	if (s->stop == WALK_ANCHOR || s->stop == WALK_CACHED)
 		bpf_loop(RF_DEPTH_MAX + 1, descend, w, 0);
-	if (s->renames != rf_rename_seq()) {
+	if (s->renames != rf_rename_seq() || s->stop == WALK_UP) {
 		s->reason = RF_REASON_MOVED;
 		return 0;
 	}
@@ -197,8 +255,10 @@ static long attempt(__u32 i, struct walk *w)
 		s->reason = unanchored(s->cursor);
 	else if (s->stop == WALK_ANCHOR || s->stop == WALK_CACHED)
 		s->reason = s->state ? 0 : RF_REASON_UNREADABLE;
+	else if (s->stop == WALK_NAMELESS)
+		s->reason = RF_REASON_UNKNOWN_FS;
 	else
-		s->reason = RF_REASON_TOO_DEEP;
+		s->reason = s->stop == WALK_FOLDS ? RF_REASON_CASE_FOLDING : RF_REASON_TOO_DEEP;
 	return 1;
 }
 
@@ -211,6 +271,7 @@ __u64 rf_walk(__u32 image, __u64 dentry)
 	w.s->image = image;
 	w.s->image_id = rf_image(image)->id;
 	w.s->reason = RF_REASON_MOVED;
+	w.s->view = rf_image(image)->view;
 	bpf_loop(RF_WALK_TRIES, attempt, &w, 0);
 	return w.s->reason ? (__u64)w.s->reason << 32 : w.s->state;
 }
@@ -268,6 +329,7 @@ int rf_write_path(__u64 dentry, __u32 start, __u32 max, __u32 clipped)
 	struct rf_scratch *s = rf_scratch();
 	struct walk up = {.s = s};
 	struct write w = {.s = s, .end = start + max, .clipped = clipped};
+	struct dentry *top;
 
 	if (!s)
 		return 0;
@@ -284,7 +346,8 @@ int rf_write_path(__u64 dentry, __u32 start, __u32 max, __u32 clipped)
 		write_mount(s, start);
 	else
 		s->event.head.flags |= RF_EVENT_UNANCHORED;
-	if (s->stop == WALK_ROOT && !s->depth) {
+	top = (struct dentry *)s->cursor;
+	if (s->stop == WALK_ROOT && !s->depth && (BPF_CORE_READ(top, d_sb, s_flags) & RF_SB_NOUSER)) {
 		/* pipe:[1], memfd:x: a root has a name of its own only where there is no mount */
 		s->chain[0] = s->cursor;
 		s->depth = 1;
@@ -305,10 +368,10 @@ struct dead_sb {
 	__u64 sb;
 };
 
-static long drop_anchor(struct bpf_map *map, __u64 *inode, struct rf_anchor *anchor, struct dead_sb *dead)
+static long drop_anchor(struct bpf_map *map, struct rf_anchor_key *key, struct rf_anchor *anchor, struct dead_sb *dead)
 {
 	if (anchor->sb == dead->sb)
-		bpf_map_delete_elem(&rf_anchors, inode);
+		bpf_map_delete_elem(&rf_anchors, key);
 	return 0;
 }
 

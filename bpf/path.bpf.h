@@ -8,6 +8,7 @@
 #include "rf.bpf.h"
 
 #define RF_SB_NOUSER (1U << 31) /* SB_NOUSER: pipes, memfds, anonymous inodes: nothing that a path leads to */
+#define RF_S_CASEFOLD (1U << 15) /* S_CASEFOLD of i_flags: can be set while the directory's state is cached */
 #define RF_S_IFMT 0170000
 #define RF_S_IFDIR 0040000
 
@@ -104,7 +105,8 @@ static __always_inline __u64 rf_object_state(struct rf_task *tag, __u32 image, s
 	dir = parent->d_inode;
 	renames = rf_rename_seq();
 	if (((seq | renames) & 1) || parent == dentry || len > RF_STEP_BYTES || !dir ||
-	    rf_anchor_hints[rf_hash(rf_address(tag, dentry->d_inode)) & (RF_ANCHORS_MAX - 1)])
+	    (dir->i_flags & RF_S_CASEFOLD) ||
+	    rf_anchor_hints[rf_hash(rf_address(tag, dentry->d_inode)) & (RF_ANCHOR_HINTS - 1)])
 		goto walk;
 	state = rf_dir_state(rf_image(image)->id, rf_address(tag, dir), dir->i_ino, dir->i_generation,
 			     rf_dir_moment(renames));

@@ -42,6 +42,8 @@ struct rf_scratch {
 	__u32 renames; /* rename_lock's sequence number when the attempt began */
 	__u32 passing; /* cache nothing */
 	__u32 reason; /* why there is no state; 0: there is one */
+	__u32 view; /* whose anchors count */
+	__u32 pad;
 	__u64 chain[RF_DEPTH_MAX];
 	/* the event (audit.bpf.c); a name that starts below a bound may run past it before it is clipped */
 	struct rf_event event;
@@ -53,7 +55,7 @@ extern union rf_cell rf_cells[RF_CELLS_MAX + RF_CELLS_PAD];
 extern struct rf_run rf_runs[RF_RUNS_MAX];
 extern struct rf_cpu rf_cpus[RF_CPUS_MAX];
 extern __u32 rf_hints[RF_HINTS];
-extern __u8 rf_anchor_hints[RF_ANCHORS_MAX];
+extern __u8 rf_anchor_hints[RF_ANCHOR_HINTS];
 extern __u64 rf_dirgen_all;
 extern __u32 rf_dirgen[RF_DIRGEN_MAX];
 extern struct rf_dir rf_dircache[RF_DIRCACHE_MAX];
@@ -82,12 +84,13 @@ extern struct rf_cgroups_map {
 
 extern struct rf_anchors_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, RF_ANCHORS_MAX);
-	__type(key, __u64);
+	__uint(max_entries, RF_ANCHORS_ALL);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, struct rf_anchor_key);
 	__type(value, struct rf_anchor);
 } rf_anchors SEC(".maps");
 
-/* struct cred * that an overlay of the view acts with -> its superblock. */
+/* struct cred * that an overlay of a view acts with -> its superblock. */
 extern struct rf_overlays_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, RF_ANCHORS_MAX);

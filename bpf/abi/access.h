@@ -62,7 +62,9 @@ enum rf_reason {
 	RF_REASON_WIDENING = 12, /* rename or link whose new name would allow more */
 	RF_REASON_OPERATION = 13, /* an operation that goes round the names: no rule can allow it */
 	RF_REASON_TOO_COMPLEX = 14, /* rename of a directory whose two places differ in more than RF_PAIRS_MAX ways */
-	RF_REASON_MAX = 15,
+	RF_REASON_CASE_FOLDING =
+		15, /* a directory where one file answers to several spellings, which rules tell apart */
+	RF_REASON_MAX = 16,
 };
 
 /* Objects that have no name for an automaton: one bit and one rule number each in the image header. */

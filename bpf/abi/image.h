@@ -26,7 +26,8 @@ union rf_cell {
  *   cells[s]   lo: the state that every class without a transition of its own leads to
  *              hi: base of its transitions: class c is at cells[base + c]
  *   cells[s+1] lo: verdict record (struct rf_verdicts)
- *              hi: a number: states that share it allow the same whatever follows, if by other rules
+ *              hi: a number: states that share it allow the same whatever follows, if by other rules; and RF_STATE_FIXED
+ *              if every byte leads back here
  * A transition cell is {lo: the state it belongs to, hi: the next state}; another owner means "take the default".
  * base + 255 always lies inside the image.
  */
@@ -37,6 +38,9 @@ struct rf_automaton_header {
 	__u32 dead; /* the state from which nothing can match any more, or 0 */
 	__u32 n_classes; /* classes are 0..n_classes - 1; of paths, the one of '/' holds no other byte (inclusion.h) */
 };
+
+/* Whatever follows, the answer is the same: also for names that the kernel knows in another spelling. */
+#define RF_STATE_FIXED (1U << 31)
 
 /* What a state says of each access of its automaton. */
 struct rf_verdicts {
@@ -58,6 +62,8 @@ struct rf_image {
 	__u16 special_rule[RF_SPECIAL_MAX];
 	__u32 rules; /* how many rule numbers exist */
 	__u32 floor; /* first rule number of the host's floor, which is enforced under RF_IMAGE_OBSERVE too */
+	__u32 view; /* whose mounts give names to files, see struct rf_anchor_key; given by the loader */
+	__u32 pad;
 };
 
 /*

@@ -69,7 +69,7 @@ static inline __attribute__((always_inline)) __u64 rf_gained_below(const union r
 static inline __attribute__((always_inline)) __u32 rf_alike(const union rf_cell *cells, __u32 mask, __u32 image,
 							    __u32 from, __u32 to)
 {
-	return cells[(image + from + 1) & mask].hi == cells[(image + to + 1) & mask].hi;
+	return !((cells[(image + from + 1) & mask].hi ^ cells[(image + to + 1) & mask].hi) & ~RF_STATE_FIXED);
 }
 
 /* Another pair to look at, unless it was met. */

@@ -34,6 +34,13 @@ static inline __attribute__((always_inline)) __u32 rf_step(const union rf_cell *
 	return rf_step_class(cells, mask, image, state, rf_class(cells, mask, image, classes, byte));
 }
 
+/* RF_STATE_FIXED or 0 */
+static inline __attribute__((always_inline)) __u32 rf_state_fixed(const union rf_cell *cells, __u32 mask, __u32 image,
+								  __u32 state)
+{
+	return cells[(image + state + 1) & mask].hi & RF_STATE_FIXED;
+}
+
 /* The verdict record of a state: {allow mask, rule numbers}. It may begin at the last masked cell: see RF_CELLS_PAD. */
 static inline __attribute__((always_inline)) const struct rf_verdicts *
 rf_state_verdicts(const union rf_cell *cells, __u32 mask, __u32 image, __u32 state)

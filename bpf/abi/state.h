@@ -53,16 +53,25 @@ struct rf_cgroup {
 };
 
 /*
- * Where a mount of the reference view has its root. Key: the root inode's address, taken from the kernel object
- * behind a descriptor of the enforcer (anchor.bpf.c), never from stat(2): btrfs and overlayfs repeat numbers.
- * The address can be reused when the inode goes, so everything else that names it is compared too.
+ * The root inode of a mount in one view. Its address is taken from the kernel object behind a descriptor of the
+ * enforcer (anchor.bpf.c), never from stat(2): btrfs and overlayfs repeat numbers. The address can be reused when the
+ * inode goes, so everything else that names it is compared too.
  */
+struct rf_anchor_key {
+	__u64 inode; /* or the number of a mount: what the enforcer's kern/known.c remembers of it */
+	__u32 view; /* 0: the host's, which is the enforcer's own; others are never used again since boot */
+	__u32 pad;
+};
+
+/* What the view calls it. */
 struct rf_anchor {
 	__u64 sb;
 	__u64 ino;
 	__u32 generation;
 	__u32 epoch; /* of the refresh that saw it last; 0 is never one */
-	__u32 pad;
+	__u32 view; /* as in the key */
+	__u32 mount; /* number of the mount, as in mountinfo; 0: the view's root directory, where that is no mount */
+	__u32 hidden; /* only for known.c */
 	__u32 len; /* bytes of path: the mount point without a trailing '/', so "" for the root */
 	char path[RF_ANCHOR_PATH_MAX + 1];
 };
@@ -100,6 +109,8 @@ struct rf_taking {
 struct rf_host {
 	__u32 abi; /* RF_ABI_VERSION */
 	__u32 image_ids; /* last id given to an image */
+	__u32 view_ids; /* last id given to a view */
+	__u32 epochs; /* last one given to a refresh of a view */
 	__u64 run_ids; /* last id given to a run */
 	char build[64]; /* version of the enforcer that loaded the programs */
 	struct rf_taking taking;

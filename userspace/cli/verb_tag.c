@@ -27,7 +27,8 @@ struct tag_options {
 static const struct rf_option_row rows[] = {
 	ROW("policy", 'p', RF_OPTION_STRING, policy, "NAME", "of the enforcer's policy directories (required)"),
 	ROW("pid", 0, RF_OPTION_NUMBER, pid, "PID", "the cgroup that this process is in"),
-	ROW("workspace", 'w', RF_OPTION_STRING, workspace, "DIR", "${workspace}; default: none"),
+	ROW("workspace", 'w', RF_OPTION_STRING, workspace, "DIR",
+	    "${workspace}, as the processes know it; default: none"),
 	ROW("home", 0, RF_OPTION_STRING, home, "DIR", "${home}; default: none"),
 	ROW("tmp", 0, RF_OPTION_STRING, tmp, "DIR", "${tmp}; default: /tmp"),
 	ROW("task", 't', RF_OPTION_STRING, task, "TEXT", "what it is for, recorded as declared"),
@@ -47,12 +48,13 @@ static const struct rf_command tag_command = {
 		    "  ringfence tag --policy coding-agent --workspace /srv/agent --pid 4711\n",
 };
 
+/* As the fenced processes know it: that is not for this process to look up, unless it begins where we are. */
 static int add_directory(struct json_object *request, const char *option, const char *path)
 {
 	__cleanup(freep) char *real = NULL;
-	int err = path ? cli_directory(option, path, &real) : 0;
+	int err = path && path[0] != '/' ? cli_directory(option, path, &real) : 0;
 
-	rf_member_add(request, option, real);
+	rf_member_add(request, option, real ? real : path);
 	return err;
 }
 

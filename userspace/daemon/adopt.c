@@ -39,10 +39,12 @@ static int recompile(struct manager *m, struct run *run, uint32_t *ret_id, uint3
 {
 	__cleanup(rf_policy_free) struct rf_policy *policy = NULL;
 	struct rf_diag diag = {};
-	int err = rf_texts_compile(&run->texts, NULL, &policy, &diag);
+	int err;
 
+	run->texts.aliases = views_aliases(m, run);
+	err = rf_texts_compile(&run->texts, NULL, &policy, &diag);
 	if (!err)
-		err = manager_put_policy(m, policy, ret_base, ret_id);
+		err = manager_put_policy(m, run, policy, ret_base, ret_id);
 	if (err)
 		return rf_err(
 			err,
@@ -77,22 +79,28 @@ static void take_over(struct manager *m, const char *file)
 {
 	__cleanup(run_free) struct run *loaded = NULL;
 	struct rf_run state = {};
+	struct stored stored;
 	struct run *run;
-	char digest[65];
-	uint32_t old_id;
-	int err = store_load(m, file, &loaded, digest, &old_id);
+	int err = store_load(m, file, &loaded, &stored);
 
 	if (err) {
 		rf_say("%s/runs/%s: %s: forgotten", m->options->runtime, file, strerror(-err));
 		unlinkat(m->runs_fd, file, 0);
 		return;
 	}
+	loaded->texts.look = views_look_up;
+	loaded->texts.look_ctx = loaded;
 	rf_enforcer_run(m->enforcer, loaded->slot, &state);
 	if (state.id != loaded->id || state.state == RF_RUN_FREE || m->runs.live[loaded->slot]) {
 		discard(m, loaded, "the kernel does not know it");
 		return;
 	}
-	if (take_over_image(m, loaded, &state, old_id, digest)) {
+	if (stored.view && views_adopt(m, loaded, stored.view, &stored.place)) {
+		rf_say("run %s: out of memory: left as it is", loaded->name);
+		return;
+	}
+	if (take_over_image(m, loaded, &state, stored.image, stored.digest)) {
+		views_drop(m, loaded);
 		rf_say("run %s: out of memory: left as it is", loaded->name);
 		return;
 	}

@@ -126,6 +126,7 @@ void lifecycle_finish(struct manager *m, struct run *run, bool release)
 	for (struct image *image = run->images; image; image = image->next)
 		if (image->placed && rf_enforcer_drop_image(m->enforcer, image->base))
 			rf_say("run %s: the room of its policy stays taken, ignoring", run->name);
+	views_drop(m, run);
 	if (run->ours)
 		remove_cgroup(m, run);
 	run->state = RUN_OVER;

@@ -26,18 +26,6 @@
 #define ALONE_MS 2000
 #define GROUP "ringfence"
 
-static void refresh_view(struct manager *m)
-{
-	unsigned int skipped = 0;
-	int err = rf_enforcer_refresh_view(m->enforcer, &skipped);
-
-	if (err)
-		rf_say("the mount table cannot be read: %s: %s; new mounts are unknown filesystems, which are denied",
-		       strerror(-err), rf_enforcer_why(m->enforcer));
-	else if (skipped)
-		rf_say("%u mounts are not in the view: what is on them counts as an unknown filesystem", skipped);
-}
-
 static void on_mounts(void *ctx, uint32_t events)
 {
 	struct manager *m = ctx;
@@ -48,7 +36,7 @@ static void on_mounts(void *ctx, uint32_t events)
 	lseek(m->mounts_fd, 0, SEEK_SET);
 	while (read(m->mounts_fd, buf, sizeof(buf)) > 0)
 		;
-	refresh_view(m);
+	views_refresh_host(m);
 }
 
 static void on_ring(void *ctx, uint32_t events)
@@ -174,9 +162,11 @@ int manager_start(struct manager *m, const struct daemon_options *options)
 	err = watch(m);
 	if (err)
 		return rf_err(1, "cannot watch signals, mounts and the ring: %s", strerror(-err));
-	refresh_view(m);
+	views_refresh_host(m);
+	rf_enforcer_on_aliases(m->enforcer, views_renamed, m);
 	write_begin(m);
 	adopt_runs(m);
+	views_sweep(m);
 	journal_drain(&m->journal, true);
 	err = listen_for_clients(m);
 	if (err)
@@ -267,6 +257,7 @@ void manager_done(struct manager *m)
 	if (m->server)
 		rf_server_free(&m->server);
 	runs_done(&m->runs);
+	views_done(m);
 	journal_done(&m->journal);
 	rf_enforcer_close(&m->enforcer);
 	closep(&m->signal_fd);

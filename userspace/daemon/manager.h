@@ -9,10 +9,10 @@
 #include "control/server.h"
 #include "daemon/journal.h"
 #include "daemon/run.h"
+#include "daemon/views.h"
+#include "kern/enforcer.h"
 #include "lib/loop.h"
 #include "lib/options.h"
-
-struct rf_enforcer;
 
 struct daemon_options {
 	struct rf_option_list dirs;
@@ -32,6 +32,7 @@ struct manager {
 	struct journal journal;
 	struct rf_server *server;
 	struct runs runs;
+	struct view *views; /* beside the host's */
 	struct rf_source signals, ring, mounts;
 	int64_t alone_ms; /* embedded: since when nobody needs us */
 	bool had_client;
@@ -44,8 +45,9 @@ int manager_start(struct manager *m, const struct daemon_options *options);
 int manager_loop(struct manager *m);
 void manager_done(struct manager *m);
 
-/* run.c: lays the policy's image into the kernel; drop it with rf_enforcer_drop_image(). */
-int manager_put_policy(struct manager *m, const struct rf_policy *policy, uint32_t *ret_base, uint32_t *ret_id);
+/* run.c: lays the image of a run's policy into the kernel; drop it with rf_enforcer_drop_image(). */
+int manager_put_policy(struct manager *m, const struct run *run, const struct rf_policy *policy, uint32_t *ret_base,
+		       uint32_t *ret_id);
 
 /* lock.c: one enforcer per host. */
 int manager_lock(struct manager *m);
@@ -71,8 +73,14 @@ void lifecycle_finish(struct manager *m, struct run *run, bool release);
 void lifecycle_tick(struct manager *m, int64_t now_ms);
 
 /* store.c: what a later enforcer needs. */
+struct stored {
+	char digest[65];
+	uint32_t image;
+	uint32_t view;
+	struct rf_view_place place;
+};
 int store_save(struct manager *m, const struct run *run);
-int store_load(struct manager *m, const char *file, struct run **ret, char digest[65], uint32_t *ret_image);
+int store_load(struct manager *m, const char *file, struct run **ret, struct stored *ret_stored);
 void store_remove(struct manager *m, const char *run);
 
 /* adopt.c, reload.c, who.c */

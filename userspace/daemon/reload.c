@@ -62,6 +62,9 @@ static int prepare(struct manager *m, struct change *c, struct failure *failure)
 	struct rf_diag diag = {};
 	int err = inherit(&c->texts, &c->run->texts);
 
+	c->texts.look = c->run->texts.look;
+	c->texts.look_ctx = c->run->texts.look_ctx;
+	c->texts.aliases = views_aliases(m, c->run);
 	if (!err)
 		err = rf_texts_load_named(&c->texts, &m->options->dirs, name);
 	if (!err)
@@ -78,7 +81,7 @@ static int prepare(struct manager *m, struct change *c, struct failure *failure)
 	}
 	if (run_digest(c->run) && !strcmp(rf_policy_digest(c->policy), run_digest(c->run)))
 		return 0;
-	err = manager_put_policy(m, c->policy, &c->base, &c->id);
+	err = manager_put_policy(m, c->run, c->policy, &c->base, &c->id);
 	c->placed = !err;
 	if (err)
 		snprintf(failure->text, sizeof(failure->text), "policy \"%s\": %s: %s", name, strerror(-err),

@@ -201,11 +201,13 @@ void runs_done(struct runs *runs)
 		run_free(&runs->ended[i]);
 }
 
-int manager_put_policy(struct manager *m, const struct rf_policy *policy, uint32_t *ret_base, uint32_t *ret_id)
+int manager_put_policy(struct manager *m, const struct run *run, const struct rf_policy *policy, uint32_t *ret_base,
+		       uint32_t *ret_id)
 {
 	size_t n;
 	/* In a statement of its own: the order of a call's arguments is the compiler's. */
 	const union rf_cell *cells = rf_policy_image(policy, &n);
 
-	return rf_enforcer_put_image(m->enforcer, cells, n, ret_base, ret_id);
+	return rf_enforcer_put_image_in(m->enforcer, run->view ? rf_view_id(run->view->kernel) : 0, cells, n, ret_base,
+					ret_id);
 }

@@ -18,6 +18,7 @@
 #define RUNS_ENDED_MAX 64
 
 struct rf_client;
+struct view;
 
 /* An image that events of the run may name: the one in force and those it replaced. */
 struct image {
@@ -56,6 +57,7 @@ struct run {
 	int cgroup_fd;
 	struct rf_source events; /* fd of cgroup.events */
 	bool was_populated;
+	struct view *view; /* whose mounts give names to its files; NULL: the host's */
 	struct rf_texts texts;
 	struct image *images; /* first: in force */
 	struct statement person, agent, task;

@@ -57,10 +57,16 @@ static int add_vars(const struct rf_request *r, struct run *run)
 		{"workspace", r->workspace}, {"home", r->home},	 {"tmp", r->tmp ? r->tmp : "/tmp"},
 		{"user", r->user},	     {"run", run->name},
 	};
+	char *found[2] = {};
 	int err = 0;
 
+	/* A tagged cgroup's directories are named as its processes know them. */
+	for (size_t i = 0; r->op == RF_OP_TAG && !err && i < 2; i++)
+		err = vars[i][1] ? views_look_up(run, vars[i][1], &found[i]) : 0;
 	for (size_t i = 0; !err && i < sizeof(vars) / sizeof(vars[0]); i++)
-		err = rf_texts_add_var(&run->texts, vars[i][0], vars[i][1]);
+		err = rf_texts_add_var(&run->texts, vars[i][0], i < 2 && found[i] ? found[i] : vars[i][1]);
+	free(found[0]);
+	free(found[1]);
 	return err;
 }
 
@@ -72,9 +78,14 @@ static int compile(struct manager *m, const struct rf_request *r, struct run *ru
 	uint32_t base, id;
 	int err = load_texts(m, r, &run->texts, failure);
 
-	if (!err && add_vars(r, run))
-		err = fail(failure, -ENOMEM, "memory", "out of memory");
 	if (!err) {
+		err = add_vars(r, run);
+		if (err)
+			fail(failure, err, "variables", "workspace or home, as the processes see it: %s",
+			     strerror(-err));
+	}
+	if (!err) {
+		run->texts.aliases = views_aliases(m, run);
 		err = rf_texts_compile(&run->texts, &m->options->dirs, &policy, &diag);
 		if (err)
 			fail(failure, err, "policy", "%s:%u:%u: %s", diag.file, diag.line, diag.column,
@@ -84,7 +95,7 @@ static int compile(struct manager *m, const struct rf_request *r, struct run *ru
 		journal_own(&m->journal, "policy.reject", NULL, fields);
 		return err;
 	}
-	err = manager_put_policy(m, policy, &base, &id);
+	err = manager_put_policy(m, run, policy, &base, &id);
 	if (err)
 		return fail(failure, err, "kernel", "the policy cannot be laid into the kernel: %s: %s", strerror(-err),
 			    rf_enforcer_why(m->enforcer));
@@ -183,6 +194,25 @@ static int bring_up(struct manager *m, struct run *run, struct failure *failure)
 	return 0;
 }
 
+/* Of the process that the command will come from, that was named, or the oldest one there is. */
+static int take_view(struct manager *m, const struct rf_request *r, const struct rf_peer *peer, struct run *run,
+		     struct failure *failure)
+{
+	bool tag = r->op == RF_OP_TAG;
+	pid_t pid = tag ? (pid_t)r->pid : peer->pid;
+	int err = 0;
+
+	if (tag && !pid)
+		pid = views_first_process(run->cgroup_fd);
+
+	/* Nobody is there yet: a service that will be started by the host. */
+	if (!tag || pid)
+		err = views_take(m, run, pid, tag ? -1 : peer->pidfd, failure->text, sizeof(failure->text));
+	if (err)
+		failure->code = "view";
+	return err;
+}
+
 static int no_log(struct failure *failure, int err)
 {
 	return fail(failure, err, "log", "the event log cannot be written (%s): a run without evidence is not started",
@@ -227,6 +257,7 @@ static void undo(struct manager *m, struct run *run)
 	rf_loop_remove(m->epoll_fd, &run->events);
 	if (run->images)
 		rf_enforcer_drop_image(m->enforcer, run->images->base);
+	views_drop(m, run);
 	closep(&run->cgroup_fd);
 	run->cgroup_fd = -1;
 	if (run->ours && run->cgroup)
@@ -245,14 +276,22 @@ int lifecycle_start(struct manager *m, const struct rf_request *r, struct rf_cli
 	if (err)
 		return no_log(failure, err);
 	run->manager = m;
+	run->texts.look = views_look_up;
+	run->texts.look_ctx = run;
 	run->started = time(NULL);
 	make_name(run);
 	err = who_asked(run, r, rf_client_peer(client));
 	if (err)
 		return fail(failure, err, "memory", "out of memory");
-	err = compile(m, r, run, failure);
+	/* Where its files are named comes before what its policy says of the names. */
+	if (r->op == RF_OP_TAG)
+		err = existing_cgroup(m, r, run, failure);
 	if (!err)
-		err = r->op == RF_OP_TAG ? existing_cgroup(m, r, run, failure) : new_cgroup(m, run, failure);
+		err = take_view(m, r, rf_client_peer(client), run, failure);
+	if (!err)
+		err = compile(m, r, run, failure);
+	if (!err && r->op != RF_OP_TAG)
+		err = new_cgroup(m, run, failure);
 	if (!err)
 		err = bring_up(m, run, failure);
 	if (!err)

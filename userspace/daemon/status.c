@@ -127,6 +127,7 @@ struct json_object *status_enforcer(struct manager *m)
 	json_object_object_add(reply, "embedded", json_object_new_boolean(m->options->embedded));
 	rf_member_add(reply, "since", since);
 	add_number(reply, "runs", m->runs.count);
+	add_number(reply, "views", views_count(m));
 	add_books(m, reply);
 	add_number(reply, "ring_bytes", RF_RING_BYTES);
 	rf_member_add(reply, "log", m->options->log);

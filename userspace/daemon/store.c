@@ -39,6 +39,19 @@ static void add_statement(struct json_object *object, const char *key, const str
 	json_object_object_add(object, key, value);
 }
 
+static void add_view(struct json_object *object, const struct rf_view *view)
+{
+	const struct rf_view_place *place = rf_view_place(view);
+	struct json_object *value = json_object_new_object();
+
+	add_number(value, "id", rf_view_id(view));
+	add_number(value, "ns_dev", place->ns_dev);
+	add_number(value, "ns_ino", place->ns_ino);
+	add_number(value, "root_dev", place->root_dev);
+	add_number(value, "root_ino", place->root_ino);
+	json_object_object_add(object, "view", value);
+}
+
 int store_save(struct manager *m, const struct run *run)
 {
 	struct json_object *object = json_object_new_object(), *texts;
@@ -61,6 +74,8 @@ int store_save(struct manager *m, const struct run *run)
 	add_number(object, "started", (uint64_t)run->started);
 	add_number(object, "uid", run->uid);
 	add_number(object, "image", run->images->id);
+	if (run->view)
+		add_view(object, run->view->kernel);
 	rf_member_add(object, "digest", run_digest(run));
 	add_statement(object, "person", &run->person);
 	add_statement(object, "agent", &run->agent);
@@ -122,7 +137,24 @@ static int fill(struct run *run, struct json_object *object)
 	return err;
 }
 
-int store_load(struct manager *m, const char *file, struct run **ret, char digest[65], uint32_t *ret_image)
+static void get_stored(struct json_object *object, struct stored *ret)
+{
+	struct json_object *view;
+
+	*ret = (struct stored){.image = (uint32_t)rf_member_number(object, "image")};
+	snprintf(ret->digest, sizeof(ret->digest), "%s", rf_member_string(object, "digest"));
+	if (!json_object_object_get_ex(object, "view", &view))
+		return;
+	ret->view = (uint32_t)rf_member_number(view, "id");
+	ret->place = (struct rf_view_place){
+		(uint64_t)rf_member_number(view, "ns_dev"),
+		(uint64_t)rf_member_number(view, "ns_ino"),
+		(uint64_t)rf_member_number(view, "root_dev"),
+		(uint64_t)rf_member_number(view, "root_ino"),
+	};
+}
+
+int store_load(struct manager *m, const char *file, struct run **ret, struct stored *ret_stored)
 {
 	__cleanup(freep) char *text = NULL;
 	__cleanup(run_free) struct run *run = run_new();
@@ -135,8 +167,7 @@ int store_load(struct manager *m, const char *file, struct run **ret, char diges
 	object = json_tokener_parse(text);
 	err = json_object_is_type(object, json_type_object) ? fill(run, object) : -EBADMSG;
 	if (!err) {
-		snprintf(digest, 65, "%s", rf_member_string(object, "digest"));
-		*ret_image = (uint32_t)rf_member_number(object, "image");
+		get_stored(object, ret_stored);
 		run->manager = m;
 		*ret = TAKE_PTR(run);
 	}

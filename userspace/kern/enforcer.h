@@ -39,6 +39,9 @@ int rf_enforcer_remove(struct rf_enforcer *e);
  */
 int rf_enforcer_put_image(struct rf_enforcer *e, const union rf_cell *cells, size_t n, uint32_t *ret_base,
 			  uint32_t *ret_id);
+/* The same for runs of another view than the host's. */
+int rf_enforcer_put_image_in(struct rf_enforcer *e, uint32_t view, const union rf_cell *cells, size_t n,
+			     uint32_t *ret_base, uint32_t *ret_id);
 int rf_enforcer_drop_image(struct rf_enforcer *e, uint32_t base);
 
 /*
@@ -65,10 +68,50 @@ int rf_enforcer_run(const struct rf_enforcer *e, uint32_t slot, struct rf_run *r
 int rf_enforcer_run_of(struct rf_enforcer *e, int pidfd, uint64_t *ret_id, uint32_t *ret_slot);
 
 /*
- * Reads the mount table of this process's mount namespace and makes the anchors fit it. Called at start and whenever
- * /proc/self/mountinfo changes (poll POLLPRI). *ret_skipped: mounts that could not become anchors (too long, gone).
+ * Views: which mounts give names to a run's files. The host's, number 0, is this process's own mount table; others are
+ * taken from a process that lives elsewhere. refresh makes the anchors fit the mount table: at the start and whenever it
+ * changes (poll table_fd for POLLPRI). *ret_skipped: mounts on which files have no names (too long, not accessible).
  */
 int rf_enforcer_refresh_view(struct rf_enforcer *e, unsigned int *ret_skipped);
+
+struct rf_view;
+
+/* A mount namespace and a root directory in it, as stat(2) names both. */
+struct rf_view_place {
+	uint64_t ns_dev, ns_ino, root_dev, root_ino;
+};
+
+/*
+ * The view of a process: *ret NULL: it sees what this process sees. The view has no number yet and no anchors.
+ * proc_fd: its directory of /proc, which stands for it whatever happens to its number. -EACCES: ptrace rights.
+ */
+int rf_view_open(struct rf_enforcer *e, int proc_fd, struct rf_view **ret);
+/* Gives it a number (that of an adopted view, or 0: a new one) and anchors. -E2BIG, -ENOSPC: see rf_enforcer_why(). */
+int rf_view_start(struct rf_enforcer *e, struct rf_view *view, uint32_t id, unsigned int *ret_skipped);
+/* An adopted view of which no process is left: its anchors stay as they are. NULL: no memory. */
+struct rf_view *rf_view_remnant(uint32_t id, const struct rf_view_place *place);
+int rf_view_refresh(struct rf_enforcer *e, struct rf_view *view, unsigned int *ret_skipped);
+uint32_t rf_view_id(const struct rf_view *view); /* NULL: 0, the host's */
+/* The same mount namespace, seen from the same root directory? */
+bool rf_view_same(const struct rf_view *a, const struct rf_view *b);
+const struct rf_view_place *rf_view_place(const struct rf_view *view);
+struct rf_aliases;
+/* What the view shows at several places, as of its last refresh. view NULL: the host's. */
+const struct rf_aliases *rf_view_aliases(const struct rf_enforcer *e, const struct rf_view *view);
+/*
+ * Called by a refresh that finds other aliases, before the anchors change: images of the view's runs that the new names
+ * matter to must have been replaced when it returns 0. Otherwise the refresh fails and all names stay.
+ */
+void rf_enforcer_on_aliases(struct rf_enforcer *e,
+			    int (*call)(void *ctx, const struct rf_view *view, const struct rf_aliases *aliases),
+			    void *ctx);
+int rf_view_table_fd(const struct rf_view *view); /* -1: a remnant */
+/* What an absolute path is in the view with all symlinks followed; malloc'ed. view NULL: the host's. */
+int rf_view_realpath(const struct rf_view *view, const char *path, char **ret);
+/* Its anchors go, unless keep. */
+void rf_view_close(struct rf_enforcer *e, struct rf_view **view, bool keep);
+/* After adoption: anchors of views that no run has any more. */
+void rf_enforcer_drop_views(struct rf_enforcer *e, const uint32_t *used, size_t n);
 
 /*
  * epoll-able descriptor of the ring; drain calls cb for each record (bytes: validate!), until the ring is empty or cb

@@ -60,22 +60,30 @@ int rf_collect_images(struct rf_enforcer *e)
 	return 0;
 }
 
-/* Same policy, same bytes: only the id differs. */
-static bool is_equal(struct rf_enforcer *e, const struct rf_placed_image *placed, const union rf_cell *cells, size_t n)
+/* Same policy, same view, same bytes: only the id differs. */
+static bool is_equal(struct rf_enforcer *e, const struct rf_placed_image *placed, uint32_t view,
+		     const union rf_cell *cells, size_t n)
 {
 	const struct rf_image *theirs = header_at(e, placed->base), *ours = (const struct rf_image *)cells;
 	struct rf_image header;
 
-	if (theirs->cells != n)
+	if (theirs->cells != n || theirs->view != view)
 		return false;
 	header = *theirs;
 	header.id = ours->id;
+	header.view = ours->view;
 	return !memcmp(&header, ours, sizeof(header)) &&
 	       !memcmp(theirs + 1, ours + 1, n * sizeof(*cells) - sizeof(header));
 }
 
 int rf_enforcer_put_image(struct rf_enforcer *e, const union rf_cell *cells, size_t n, uint32_t *ret_base,
 			  uint32_t *ret_id)
+{
+	return rf_enforcer_put_image_in(e, 0, cells, n, ret_base, ret_id);
+}
+
+int rf_enforcer_put_image_in(struct rf_enforcer *e, uint32_t view, const union rf_cell *cells, size_t n,
+			     uint32_t *ret_base, uint32_t *ret_id)
 {
 	uint32_t base = FIRST_BASE, size;
 	struct rf_image *header;
@@ -84,7 +92,7 @@ int rf_enforcer_put_image(struct rf_enforcer *e, const union rf_cell *cells, siz
 	if (n > RF_CELLS_MAX || rf_image_check(cells, n))
 		return -EBADMSG;
 	for (at = 0; at < e->n_images; at++) {
-		if (!is_equal(e, &e->images[at], cells, n))
+		if (!is_equal(e, &e->images[at], view, cells, n))
 			continue;
 		e->images[at].users++;
 		*ret_base = e->images[at].base;
@@ -102,6 +110,7 @@ int rf_enforcer_put_image(struct rf_enforcer *e, const union rf_cell *cells, siz
 	memcpy(&e->shared->rf_cells[base], cells, n * sizeof(*cells));
 	header = header_at(e, base);
 	header->id = ++e->shared->rf_host.image_ids;
+	header->view = view;
 	*ret_base = base;
 	*ret_id = header->id;
 	return 0;

@@ -370,6 +370,9 @@ int rf_enforcer_open(struct rf_enforcer **ret, bool *ret_adopted)
 			return rf_because(e, err, "cannot open what was just pinned: %s", strerror(-err));
 	}
 	e->cpus = libbpf_num_possible_cpus();
+	err = rf_open_host_view(e, adopted);
+	if (err)
+		return rf_because(e, err, "cannot open the mount table: %s", strerror(-err));
 	err = make_sync_map(e);
 	if (!err)
 		err = rf_collect_images(e);
@@ -386,6 +389,7 @@ void rf_enforcer_close(struct rf_enforcer **ep)
 	if (!e)
 		return;
 	rf_close_ring(e);
+	rf_view_close(e, &e->host, true);
 	close_pinned(e);
 	closep(&e->sync_map);
 	closep(&e->sync_inner);

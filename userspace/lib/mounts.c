@@ -51,9 +51,8 @@ static int parse_line(char *line, struct rf_mount *ret)
 	return 0;
 }
 
-int rf_mounts_parse(char *text, struct rf_mounts *ret)
+static int parse(char *text, struct rf_mounts *mounts)
 {
-	__cleanup(rf_mounts_done) struct rf_mounts mounts = {};
 	size_t room = 0;
 
 	for (char *line = text, *next; line && *line; line = next) {
@@ -62,23 +61,33 @@ int rf_mounts_parse(char *text, struct rf_mounts *ret)
 		next = strchr(line, '\n');
 		if (next)
 			*next++ = '\0';
-		if (mounts.n == room) {
+		if (mounts->n == room) {
 			struct rf_mount *more;
 
 			room = room ? room * 2 : 64;
-			more = realloc(mounts.v, room * sizeof(*more));
+			more = realloc(mounts->v, room * sizeof(*more));
 			if (!more)
 				return -ENOMEM;
-			mounts.v = more;
+			mounts->v = more;
 		}
-		err = parse_line(line, &mounts.v[mounts.n]);
+		err = parse_line(line, &mounts->v[mounts->n]);
 		if (err)
 			return err;
-		mounts.n++;
+		mounts->n++;
 	}
-	*ret = mounts;
-	mounts = (struct rf_mounts){};
 	return 0;
+}
+
+int rf_mounts_parse(char *text, struct rf_mounts *ret)
+{
+	struct rf_mounts mounts = {};
+	int err = parse(text, &mounts);
+
+	if (err)
+		rf_mounts_done(&mounts);
+	else
+		*ret = mounts;
+	return err;
 }
 
 int rf_mounts_read(int fd, struct rf_mounts *ret)

@@ -39,6 +39,7 @@ static const char *const reason_names[] = {
 	[RF_REASON_WIDENING] = "widening",
 	[RF_REASON_OPERATION] = "operation",
 	[RF_REASON_TOO_COMPLEX] = "too-complex",
+	[RF_REASON_CASE_FOLDING] = "case-folding",
 };
 _Static_assert(COUNT(reason_names) == RF_REASON_MAX, "a reason has no name");
 

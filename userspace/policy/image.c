@@ -92,7 +92,9 @@ static void write_states(struct layout *l, int k, uint32_t *const *number)
 		node[0].hi = (uint32_t)l->comb_at + l->base[k][s];
 		node[1].hi = a->alike[s];
 		node[1].lo = (uint32_t)(l->records_at + number[k][a->record[s]] * RECORD_CELLS);
-		if (a->row[s] == a->row[s + 1] && a->fallback[s] == s && says_nothing(&a->records.v[a->record[s]]))
+		if (a->row[s] == a->row[s + 1] && a->fallback[s] == s)
+			node[1].hi |= RF_STATE_FIXED;
+		if (node[1].hi & RF_STATE_FIXED && says_nothing(&a->records.v[a->record[s]]))
 			header->dead = header->start + 2 * s;
 		for (uint32_t e = a->row[s]; e < a->row[s + 1]; e++) {
 			union rf_cell *edge = &l->cells[node[0].hi + a->class[e]];

@@ -25,7 +25,8 @@ static bool states_whole(const union rf_cell *cells, size_t n, const struct rf_a
 	for (uint32_t i = 0; i < a->states; i++) {
 		const union rf_cell *node = &cells[a->start + 2 * i];
 
-		if (!is_state(a, node[0].lo) || !inside(n, node[0].hi, 256) || !inside(n, node[1].lo, RECORD_CELLS))
+		if (!is_state(a, node[0].lo) || !inside(n, node[0].hi, 256) || !inside(n, node[1].lo, RECORD_CELLS) ||
+		    (node[1].hi & RF_STATE_FIXED && node[0].lo != a->start + 2 * i))
 			return false;
 	}
 	return true;
@@ -60,8 +61,10 @@ static bool transitions_whole(const union rf_cell *cells, size_t n, const struct
 		base = cells[cells[i].lo].hi;
 		if (i < base || i - base > 255)
 			continue;
-		/* The dead state is where a walk may stop: nothing leads out of it. */
-		if (!is_state(a, cells[i].hi) || (cells[i].lo == a->dead && cells[i].hi != a->dead))
+		/* The dead state is where a walk may stop, as any that is fixed: nothing leads out of it. */
+		if (!is_state(a, cells[i].hi) ||
+		    (cells[i].hi != cells[i].lo &&
+		     (cells[i].lo == a->dead || cells[cells[i].lo + 1].hi & RF_STATE_FIXED)))
 			return false;
 	}
 	return true;

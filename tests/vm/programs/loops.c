@@ -371,16 +371,17 @@ static void addresses(void)
 	rf_enforcer_drop_image(fence.e, base);
 }
 
-static unsigned int entries(const char *map)
+static unsigned int count_anchors(const char *map)
 {
-	uint64_t key, next, *at = NULL;
+	struct rf_anchor_key key, next, *at = NULL;
 	unsigned int n = 0;
 	int fd = bpf_obj_get(map);
 
 	if (fd < 0)
 		fence_die(map);
 	while (!bpf_map_get_next_key(fd, at, &next)) {
-		n++;
+		/* Beside them is what is known of mounts, by number. */
+		n += next.inode >> 32 != 0;
 		key = next;
 		at = &key;
 	}
@@ -391,7 +392,7 @@ static unsigned int entries(const char *map)
 /* All anchors of a superblock go with it, without a refresh. */
 static void dying_superblock(void)
 {
-	unsigned int before = entries(RF_PIN_DIR "/map_rf_anchors"), with, after = 0;
+	unsigned int before = count_anchors(RF_PIN_DIR "/map_rf_anchors"), with, after = 0;
 	char from[64], to[64];
 
 	fence_mkdirs(TREE "/dying");
@@ -406,14 +407,14 @@ static void dying_superblock(void)
 			fence_die("bind");
 	}
 	fence_refresh(&fence);
-	with = entries(RF_PIN_DIR "/map_rf_anchors");
+	with = count_anchors(RF_PIN_DIR "/map_rf_anchors");
 	for (int i = 0; i < 20; i++) {
 		snprintf(to, sizeof(to), TREE "/bound/%d", i);
 		umount(to);
 	}
 	umount(TREE "/dying");
 	for (int i = 0; i < 100; i++) {
-		after = entries(RF_PIN_DIR "/map_rf_anchors");
+		after = count_anchors(RF_PIN_DIR "/map_rf_anchors");
 		if (after == before)
 			break;
 		usleep(100000);
