@@ -92,8 +92,8 @@ static __always_inline enum ioctl_class btrfs_ioctl(__u32 nr)
 	const __u64 free = 1ULL << 8 /* SYNC */ | 1ULL << 9 /* FICLONE */ | 1ULL << 13 /* FICLONERANGE */ |
 			   1ULL << 20 /* SPACE_INFO */ | 1ULL << 22 /* WAIT_SYNC */ | 1ULL << 24 /* START_SYNC */ |
 			   1ULL << 25 /* SUBVOL_GETFLAGS */ | 1ULL << 30 /* DEV_INFO */ | 1ULL << 31 /* FS_INFO */ |
-			   1ULL << 54 /* FIDEDUPERANGE */ | 1ULL << 57 /* GET_FEATURES */ |
-			   1ULL << 60 /* GET_SUBVOL_INFO */;
+			   1ULL << 49 /* GETFSLABEL, of any filesystem */ | 1ULL << 54 /* FIDEDUPERANGE */ |
+			   1ULL << 57 /* GET_FEATURES */ | 1ULL << 60 /* GET_SUBVOL_INFO */;
 
 	return nr < 64 && free >> nr & 1 ? IOCTL_FREE : IOCTL_OPERATION;
 }
@@ -101,7 +101,7 @@ static __always_inline enum ioctl_class btrfs_ioctl(__u32 nr)
 /*
  * Numbers are what the filesystems share: 'f' and 'v' attributes, encryption, verity and their kind; 'X' 32 is
  * FS_IOC_FSSETXATTR, from 100 on the administrator's calls of XFS, handles among them. Those that say they only read
- * are free, and so is FIEMAP.
+ * are free, but for FS_IOC_SHUTDOWN, and so are three that only read and say they write.
  */
 static __always_inline enum ioctl_class classify(__u32 cmd)
 {
@@ -109,7 +109,12 @@ static __always_inline enum ioctl_class classify(__u32 cmd)
 
 	if (type == 0x94)
 		return btrfs_ioctl(nr);
-	if (!IOC_WRITES(cmd) || (type == 'f' && nr == 11))
+	if (type == 'X' && nr == 125) /* FS_IOC_SHUTDOWN */
+		return IOCTL_OPERATION;
+	if (!IOC_WRITES(cmd))
+		return IOCTL_FREE;
+	if (type == 'f' &&
+	    (nr == 11 /* FIEMAP */ || nr == 22 /* GET_ENCRYPTION_POLICY_EX */ || nr == 134 /* MEASURE_VERITY */))
 		return IOCTL_FREE;
 	if (type == 'f' || type == 'v' || (type == 'X' && nr == 32))
 		return IOCTL_ATTRIBUTES;
