@@ -2,6 +2,7 @@
 /* The oracle: braces are written out, stars are tried at every length, names one by one. */
 #include "oracle.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -194,12 +195,10 @@ uint64_t oracle_gained(const struct rf_pattern *patterns, size_t n, const char *
 	for (int i = 0; i < 2; i++) {
 		const char *base = i ? new : old;
 		size_t len = strcmp(base, "/") ? strlen(base) : 0;
-		char *path = malloc(len + strlen(below) + 1);
+		char *path;
 
-		if (!path)
+		if (asprintf(&path, "%.*s%s", (int)len, base, below) < 0)
 			abort();
-		memcpy(path, base, len);
-		strcpy(path + len, below);
 		oracle_path_all(patterns, n, path, strlen(path), &verdicts[i]);
 		free(path);
 	}

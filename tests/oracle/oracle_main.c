@@ -144,7 +144,7 @@ static bool oracle_finds(const struct asked *q, const char *old, const char *new
 static void check_rename(const struct asked *q, const char *old, const char *new, bool directory,
 			 const struct rf_second_name *got)
 {
-	char below[RF_RANDOM_PATH + 1];
+	char below[RF_RANDOM_PATH + 1] = "";
 	uint64_t want = oracle_gained(q->policy->patterns, q->policy->n, old, new, got->below);
 	bool finds = oracle_finds(q, old, new, directory, below), wrong;
 	struct tally *t = q->t;

@@ -150,7 +150,7 @@ int views_take(struct manager *m, struct run *run, pid_t pid, int pidfd, char *r
 		return 0;
 	}
 	if (views_count(m) >= RF_VIEWS_MAX) {
-		snprintf(reterr, size, "runs in %u other mount namespaces are alive, the most there can be",
+		snprintf(reterr, size, "runs in %d other mount namespaces are alive, the most there can be",
 			 RF_VIEWS_MAX);
 		rf_view_close(m->enforcer, &kernel, true);
 		return -ENOSPC;

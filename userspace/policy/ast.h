@@ -22,6 +22,8 @@
  */
 #define RF_STATES_BASE 10000
 #define RF_STATES_PER_PATTERN 100
+/* ... and a file of two names is followed by both: what multiplies once does it twice. */
+#define RF_STATES_ALIASED 8
 
 enum rf_ast_section { RF_AST_FILES, RF_AST_EXEC, RF_AST_CONNECT, RF_AST_UNIX, RF_AST_SECTIONS };
 

@@ -30,13 +30,13 @@ struct rf_pattern {
 	size_t len;
 	struct rf_addr_range addr;
 	uint64_t accesses; /* bit i: access i of this automaton (RF_ACCESS_BIT shifted down) */
-	bool allow;
-	uint16_t rule; /* number of the rule it belongs to; several patterns may share one */
 	/*
 	 * Which name of the file it is about; patterns of equal name stand together, in ascending order. Each name is
 	 * decided for itself; then a rule that denies goes before one that allows.
 	 */
 	uint32_t name;
+	uint16_t rule; /* number of the rule it belongs to; several patterns may share one */
+	bool allow;
 	bool hole; /* here the name has nothing to say */
 };
 

@@ -216,10 +216,12 @@ static bool raise_to(struct rf_nfa_reach *to, const struct rf_nfa_reach *from)
 {
 	struct rf_nfa_reach old = *to;
 
+	if (from->last && (!old.last || old.name != from->name))
+		to->name = old.last ? RF_NFA_MANY : from->name;
 	if (to->last < from->last)
 		to->last = from->last;
 	to->accesses |= from->accesses;
-	return to->last != old.last || to->accesses != old.accesses;
+	return to->last != old.last || to->accesses != old.accesses || to->name != old.name;
 }
 
 /* Backwards, as children come after their parents; again for the moves that lead back, out of braces and names. */
@@ -237,7 +239,8 @@ static int make_reach(struct rf_nfa *nfa, const struct rf_nfa_empty *empties)
 
 			nfa->traits[i] |= RF_NFA_ACCEPTS;
 			raise_to(&nfa->reach[i],
-				 &(struct rf_nfa_reach){pattern + 1, (uint32_t)nfa->patterns[pattern].accesses});
+				 &(struct rf_nfa_reach){pattern + 1, (uint32_t)nfa->patterns[pattern].accesses,
+							nfa->patterns[pattern].name});
 		}
 		if (nfa->traits[i] && RF_NFA_KIND(nfa->nodes[i].token) == RF_NFA_BENEATH)
 			nfa->traits[i] |= RF_NFA_WHOLE;

@@ -37,7 +37,9 @@ struct rf_nfa_node {
 struct rf_nfa_reach {
 	uint32_t last; /* the last such pattern + 1 */
 	uint32_t accesses;
+	uint32_t name; /* rf_pattern.name of all of them, or RF_NFA_MANY */
 };
+#define RF_NFA_MANY UINT32_MAX
 
 struct rf_nfa {
 	enum rf_automaton_kind kind;

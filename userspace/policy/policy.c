@@ -70,7 +70,9 @@ static int too_large(struct rf_compile *c, enum rf_automaton_kind kind, size_t b
 
 static size_t states_max(const struct rf_pattern_list *list)
 {
-	size_t states = RF_STATES_BASE + list->n * RF_STATES_PER_PATTERN;
+	/* The other names' patterns come last. */
+	bool aliased = list->n && list->patterns[list->n - 1].name;
+	size_t states = RF_STATES_BASE * (aliased ? RF_STATES_ALIASED : 1) + list->n * RF_STATES_PER_PATTERN;
 
 	return states < RF_POLICY_STATES_MAX ? states : RF_POLICY_STATES_MAX;
 }

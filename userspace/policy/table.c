@@ -229,7 +229,7 @@ static int ask(struct rf_table *t, const struct rf_policy *p, size_t i, struct r
 {
 	struct rf_table_row *row = &t->rows[i];
 	struct rf_ast_string object = {row->object, t->places[i].object};
-	const struct rf_rule *rule;
+	const struct rf_rule *rule = NULL;
 	int err = rf_vars_fill(&t->values, &t->mem, diag, &object, false, &row->object);
 
 	if (!err)

@@ -9,39 +9,61 @@ static void raise_to(uint32_t *place, uint32_t value)
 }
 
 /*
- * Beneath a directory that a pattern takes whole, no earlier pattern can win any more: drop the positions that only lead
- * to such. Without this, each of ten thousand such directories would go on spelling out every earlier suffix.
+ * whole[]: the last pattern + 1 of one name that matches whatever follows, access by access; whether there is one.
+ * *ret_next: the least other name behind it.
  */
-size_t rf_nfa_prune(const struct rf_nfa *nfa, uint32_t *set, size_t n)
+static bool whole_of(const struct rf_nfa *nfa, const uint32_t *set, size_t n, uint32_t name, uint32_t *whole,
+		     uint32_t *ret_next)
 {
-	uint32_t whole[RF_ACCESSES] = {}; /* last pattern + 1 that matches whatever follows */
-	size_t out = 0;
 	bool any = false;
 
 	for (size_t i = 0; i < n; i++) {
 		if (!(nfa->traits[set[i]] & RF_NFA_WHOLE))
 			continue;
-		any = true;
 		for (uint32_t e = nfa->nodes[set[i]].accept; e != RF_NFA_NONE; e = nfa->accepts[e].next) {
-			uint32_t pattern = nfa->accepts[e].pattern;
+			uint32_t pattern = nfa->accepts[e].pattern, its = nfa->patterns[pattern].name;
 
-			/* Other names come behind; they take nothing from the first. */
-			if (nfa->patterns[pattern].name)
+			if (its > name && its < *ret_next)
+				*ret_next = its;
+			if (its != name)
 				continue;
+			any = true;
 			for (uint64_t bits = nfa->patterns[pattern].accesses; bits; bits &= bits - 1)
 				raise_to(&whole[__builtin_ctzll(bits)], pattern + 1);
 		}
 	}
-	for (size_t i = 0; any && i < n; i++) {
-		const struct rf_nfa_reach *reach = &nfa->reach[set[i]];
-		bool wins = false;
+	return any;
+}
 
-		for (uint32_t bits = reach->accesses; bits && !wins; bits &= bits - 1)
-			wins = reach->last >= whole[__builtin_ctz(bits)];
-		if (wins)
-			set[out++] = set[i];
+/* Can a position still lead to a pattern that wins, when these match whatever follows? */
+static bool can_win(const struct rf_nfa_reach *reach, const uint32_t *whole)
+{
+	for (uint32_t bits = reach->accesses; bits; bits &= bits - 1)
+		if (reach->last >= whole[__builtin_ctz(bits)])
+			return true;
+	return false;
+}
+
+/*
+ * Beneath a directory that a pattern takes whole, no earlier pattern of the same name can win any more: drop the positions
+ * that only lead to such. Without this, each of ten thousand such directories would go on spelling out every earlier
+ * suffix.
+ */
+size_t rf_nfa_prune(const struct rf_nfa *nfa, uint32_t *set, size_t n)
+{
+	for (uint32_t name = 0, next; name != UINT32_MAX; name = next) {
+		uint32_t whole[RF_ACCESSES] = {};
+		size_t out = 0;
+
+		next = UINT32_MAX;
+		if (!whole_of(nfa, set, n, name, whole, &next))
+			continue;
+		for (size_t i = 0; i < n; i++)
+			if (nfa->reach[set[i]].name != name || can_win(&nfa->reach[set[i]], whole))
+				set[out++] = set[i];
+		n = out;
 	}
-	return any ? out : n;
+	return n;
 }
 
 /* last[]: the last pattern + 1 of one name, access by access. *ret_next: the least other name behind it. */
