@@ -40,7 +40,7 @@ self() {
 		sh -c 'sleep 1000 & head -c 20000000 /dev/zero | tee /out/big | wc -c'
 	holds "/out/big is whole" test "$(stat -c %s "$out/big")" = 20000000
 	check "time limit" 124 'begin' -t 60 -- sh -c 'echo begin; sleep 1000'
-	check "panic" 125 'begin' -- sh -c 'echo begin; echo c >/proc/sysrq-trigger; sleep 100'
+	check "panic" 125 'begin' -- sh -c 'echo begin; sleep 2; echo c >/proc/sysrq-trigger; sleep 100'
 	holds "panic text is shown" grep -q 'sysrq triggered crash' "$out/stderr"
 	check "power off by the command" 125 '' -- sh -c 'echo o >/proc/sysrq-trigger; sleep 100'
 	check "bpf in the LSM list, BTF is there" 0 '.*,bpf.*' -- \
