@@ -71,6 +71,8 @@ int rf_known_load(struct rf_enforcer *e, struct rf_view *view, const struct rf_m
 {
 	if (view->known || !view->adopted)
 		return 0;
+	/* Of an earlier look that failed. */
+	rf_mounts_done(&view->mounts);
 	view->mounts.v = calloc(mounts->n + 1, sizeof(*view->mounts.v));
 	if (!view->mounts.v)
 		return -ENOMEM;
