@@ -101,7 +101,7 @@ static __always_inline enum ioctl_class btrfs_ioctl(__u32 nr)
 /*
  * Numbers are what the filesystems share: 'f' and 'v' attributes, encryption, verity and their kind; 'X' 32 is
  * FS_IOC_FSSETXATTR, from 100 on the administrator's calls of XFS, handles among them. Those that say they only read
- * are free, but for FS_IOC_SHUTDOWN, and so are three that only read and say they write.
+ * are free, but for two that do not, and so are three that only read and say they write.
  */
 static __always_inline enum ioctl_class classify(__u32 cmd)
 {
@@ -109,8 +109,11 @@ static __always_inline enum ioctl_class classify(__u32 cmd)
 
 	if (type == 0x94)
 		return btrfs_ioctl(nr);
-	if (type == 'X' && nr == 125) /* FS_IOC_SHUTDOWN */
+	/* FS_IOC_SHUTDOWN; bcachefs makes and removes subvolumes */
+	if ((type == 'X' && nr == 125) || (type == 0xbc && (nr == 16 || nr == 17)))
 		return IOCTL_OPERATION;
+	if (type == 'f' && nr == 19) /* SET_ENCRYPTION_POLICY */
+		return IOCTL_ATTRIBUTES;
 	if (!IOC_WRITES(cmd))
 		return IOCTL_FREE;
 	if (type == 'f' &&

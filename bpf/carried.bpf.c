@@ -30,8 +30,11 @@ static __always_inline int carried(struct file *file, __u32 hook, __u64 wanted, 
 	if (!tag)
 		return ret;
 	dentry = file->f_path.dentry;
-	if (!(rf_runs[req.slot & (RF_RUNS_MAX - 1)].flags & RF_RUN_CARRIES) || rf_is_held_anyway(dentry) ||
-	    is_stdio(tag, rf_address(tag, file->f_inode)))
+	if (rf_is_held_anyway(dentry))
+		return 0;
+	/* Whoever can't be asked for is refused, whatever its run was. */
+	if (!req.refusal && (!(rf_runs[req.slot & (RF_RUNS_MAX - 1)].flags & RF_RUN_CARRIES) ||
+			     is_stdio(tag, rf_address(tag, file->f_inode))))
 		return 0;
 	return rf_denies_path(tag, &req, dentry) ? -EACCES : 0;
 }

@@ -71,6 +71,9 @@ __u32 rf_step_bytes(__u32 image, __u32 state, __u64 address, __u32 len, bool sla
 /* The same for names of up to 255 bytes. */
 __u32 rf_step_name(__u32 image, __u32 state, __u64 address, __u32 len, bool slash)
 {
+	/* FUSE has longer ones. */
+	if (len > RF_NAME_MAX)
+		return 0;
 	for (__u32 at = 0; at <= RF_NAME_MAX; at += RF_STEP_BYTES) {
 		if (at >= len && at)
 			break;
