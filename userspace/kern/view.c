@@ -156,10 +156,21 @@ static bool has_strangers(const struct rf_mounts *mounts)
 	return false;
 }
 
+/* An enforcer that was killed in its look has left requests, for descriptors that are other files of ours. */
+static void clear_requests(const struct rf_enforcer *e)
+{
+	uint32_t key;
+
+	while (!bpf_map_get_next_key(e->maps[RF_MAP_REQUESTS], NULL, &key))
+		if (bpf_map_delete_elem(e->maps[RF_MAP_REQUESTS], &key))
+			break;
+}
+
 static void request_all(struct look *l)
 {
 	int root = fcntl(l->view->root_fd, F_DUPFD_CLOEXEC, 0);
 
+	clear_requests(l->e);
 	qsort(l->mounts.v, l->mounts.n, sizeof(*l->mounts.v), by_name);
 	if (root >= 0 && request(l, root, 0, "/"))
 		close(root);
