@@ -2,8 +2,10 @@
 # shellcheck shell=bash disable=SC2034 # read by the parts
 # For the parts of the benchmark that run in a guest as PART.sh BUILD KERNEL: source it. The same ten rules for Ringfence
 # and for its peers, and a wrapper for each case.
-build=$1 kernel=$2
-export PATH=$build:$build/tests/bench/programs:$PATH:/usr/sbin
+RF_BUILD=$1 kernel=$2
+# shellcheck source=tests/vm/lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../vm/lib.sh"
+export PATH=$build/tests/bench/programs:$PATH:/usr/sbin
 read_execute=(/usr "$build" /etc /sys /proc)
 everything=(/dev /tmp /c)
 read_only=(/root /b)
@@ -53,16 +55,11 @@ nothing_refused() {
 	fi
 }
 
-# start_daemon RULES...: with a policy of each size
-start_daemon() {
+# start_with RULES...: the daemon, with a policy of each size
+start_with() {
 	local rules
 	for rules; do policy "$rules" >"/bench/rules-$rules.json"; done
-	ringfenced --policies /bench &>/run/ringfenced.out &
-	daemon=$!
-	until ringfence status &>/dev/null; do
-		kill -0 $daemon 2>/dev/null || { cat /run/ringfenced.out; exit 1; }
-		sleep 1
-	done
+	start_daemon --policies /bench
 }
 
 # A run elsewhere, while untagged tasks are measured; it ends with us.

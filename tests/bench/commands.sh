@@ -47,7 +47,7 @@ all plain
 all landlock landlock
 load_apparmor
 all apparmor apparmor
-start_daemon 10
+start_with 10
 start_other_run
 all untagged
 all tagged tagged 10

@@ -61,7 +61,7 @@ load_apparmor
 all apparmor 10 apparmor operations
 opens floor 0 floor operations
 
-start_daemon 10 1000 10000
+start_with 10 1000 10000
 start_other_run
 all untagged 10 operations
 all tagged 10 tagged 10 operations

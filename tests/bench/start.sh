@@ -3,19 +3,16 @@
 # In a guest: start.sh BUILD KERNEL. How long a fenced command takes to start, beside peers, as a line of JSON in
 # $RF_OUT. Only the ratios mean anything: the emulator's milliseconds are nobody's.
 set -euo pipefail
-build=$1 kernel=$2 repeats=15
-export PATH=$build:$build/tests/bench/programs:$PATH
+RF_BUILD=$1 kernel=$2 repeats=15
+# shellcheck source=tests/vm/lib.sh
+source "$(dirname "$0")/../vm/lib.sh"
+export PATH=$build/tests/bench/programs:$PATH
 
-mkdir -p /bench /var/log/ringfence
+mkdir -p /bench
 cat >/bench/start.json <<'EOF'
 {"ringfence": 1, "name": "start", "files": [{"allow": ["read", "execute"], "paths": ["/usr/**", "/etc/**"]}]}
 EOF
-ringfenced --policies /bench &>/run/ringfenced.out &
-daemon=$!
-until ringfence status &>/dev/null; do
-	kill -0 $daemon 2>/dev/null || { cat /run/ringfenced.out; exit 1; }
-	sleep 1
-done
+start_daemon --policies /bench
 
 # median COMMAND...: microseconds, of repeats, after two that fill the caches
 median() {
@@ -36,4 +33,4 @@ jq -nc --arg kernel "$kernel" --argjson p "$plain" --argjson r "$ringfence" --ar
 	--argjson l "$landlock" 'def x: . * 100 | round / 100;
 	{$kernel, plain_us: $p, ringfence_us: $r, bwrap_us: $b, landlock_us: $l,
 	 ringfence_to_bwrap: ($r / $b | x), ringfence_to_landlock: ($r / $l | x)}' | tee -a "$RF_OUT/start.json"
-kill $daemon
+stop_daemon || true
